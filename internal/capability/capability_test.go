@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestCapabilitiesThatAreNone(t *testing.T) {
+func TestInvalidCapabilities(t *testing.T) {
 	const forms = "expected read:fs:<path>, write:fs:<path>, exec:<binary>:<path>, " +
 		"net:<host>:<port>, net:<host>:*, net:*, net:[], kaged:storage:read or kaged:storage:write"
 	const netForms = "expected net:<host>:<port>, net:<host>:*, net:* or net:[]"
@@ -88,7 +88,7 @@ func TestCapabilitiesThatAreNone(t *testing.T) {
 		t.Run(tc.rule, func(t *testing.T) {
 			got, err := capability.Parse(tc.text)
 			if err == nil {
-				t.Fatalf("parses, to %+v", got)
+				t.Fatalf("it was parsed as %+v", got)
 			}
 			if _, why, _ := strings.Cut(err.Error(), ": "); !strings.HasSuffix(err.Error(), ": "+tc.want) {
 				t.Errorf("got  %s\nwant %s", why, tc.want)

@@ -25,13 +25,13 @@ func TestCommon(t *testing.T) {
 		{"writing is reading too", "write:fs:/a", "read:fs:/a", "read:fs:/a"},
 		{"reading is not writing", "read:fs:/a", "write:fs:/a", "read:fs:/a"},
 		{"a path below may be a link", "read:fs:/a", "read:fs:/a/b", ""},
-		{"one port of all", "net:x.example:*", "net:x.example:443", "net:x.example:443"},
+		{"one of all ports", "net:x.example:*", "net:x.example:443", "net:x.example:443"},
 		{"another port", "net:x.example:80", "net:x.example:443", ""},
 		{"another host", "net:x.example:443", "net:y.example:443", ""},
-		{"a host of the whole network", "net:*", "net:x.example:443", "net:x.example:443"},
+		{"one host of the whole network", "net:*", "net:x.example:443", "net:x.example:443"},
 		{"no network", "net:*", "net:[]", "net:[]"},
-		{"no network of hosts", "net:[]", "net:x.example:443", "net:[]"},
-		{"a program goes by its path", "exec:a:/bin/x", "exec:b:/bin/x", "exec:a:/bin/x exec:b:/bin/x"},
+		{"no network and one host", "net:[]", "net:x.example:443", "net:[]"},
+		{"a program is compared by its path", "exec:a:/bin/x", "exec:b:/bin/x", "exec:a:/bin/x exec:b:/bin/x"},
 		{"another program", "exec:a:/bin/x", "exec:a:/bin/y", ""},
 		{"storage", "kaged:storage:read kaged:storage:write", "kaged:storage:read", "kaged:storage:read"},
 	} {
@@ -51,6 +51,6 @@ func TestCommon(t *testing.T) {
 		})
 	}
 	if Within(parseAll(t, "read:fs:/a net:*"), parseAll(t, "read:fs:/a")) {
-		t.Error("more is taken for less")
+		t.Error("a larger grant counts as within a smaller one")
 	}
 }

@@ -31,7 +31,7 @@ func (s *dotagentSuite) checks() []Check {
 		{ID: "dotagent.file.name", Row: "D1", run: s.fileName, Does: "looks at the name of the file",
 			Rule: "A plugin is any program called `dotagent-plugin-<name>`.",
 			Fix:  "rename the file to dotagent-plugin-NAME"},
-		{ID: "dotagent.file.executable", Row: "D2", run: s.executable, Does: "looks whether the file and its interpreter can be executed",
+		{ID: "dotagent.file.executable", Row: "D2", run: s.executable, Does: "checks whether the file and its interpreter can be executed",
 			Rule: "The file must be executable.",
 			Fix:  "chmod +x the file, and install the interpreter that its #! line names"},
 		{ID: info, Row: "D3", needs: []string{"dotagent.file.executable"}, run: s.infoJSON, Does: "calls `info`",
@@ -48,13 +48,13 @@ func (s *dotagentSuite) checks() []Check {
 			Fix:  `print "kinds" as a list of the words preflight, sink, notify`},
 		{ID: "dotagent.info.schema", Row: "D7", needs: []string{info}, run: s.infoSchema, Does: "compiles `schema` in the answer to `info`",
 			Rule: "`schema` is a JSON Schema of `config`, without references to other files.",
-			Fix:  "correct the schema; it says what is wrong with it, and where"},
-		{ID: "dotagent.config.refused", Row: "D8", needs: []string{"dotagent.info.schema"}, run: s.configRefused, Does: "holds configs of wrong types against `schema`",
+			Fix:  "correct the schema; the message says what is wrong, and where"},
+		{ID: "dotagent.config.refused", Row: "D8", needs: []string{"dotagent.info.schema"}, run: s.configRefused, Does: "checks configs of wrong types against `schema`",
 			Rule: "A config that does not fit is refused before an agent runs, by `schema` or by `validate`.",
 			Fix:  "give each property of the schema a type, or let validate answer {\"ok\":false,\"error\":…}"},
 		{ID: "dotagent.validate.reply", Row: "D9", needs: []string{info}, after: []string{"dotagent.info.schema"}, run: s.validateReply, Does: "calls `validate` with configs that fit `schema`",
 			Rule: "`validate` gets the config on stdin, and answers `{\"ok\":true}` or `{\"ok\":false,\"error\":\"…\"}`.",
-			Fix:  `answer validate with one JSON object that has "ok", and a string "error" where that is false`},
+			Fix:  `answer validate with one JSON object that has "ok", and a string "error" if that is false`},
 		{ID: replies, Row: "D10", needs: []string{"dotagent.info.kinds"}, after: []string{"dotagent.info.schema"}, run: s.invokeReply, Does: "calls `invoke` for each of its kinds, with configs that fit `schema` and every event",
 			Rule: "`invoke` answers with a JSON object in which `ok` is `true` or `false`.",
 			Fix:  `answer invoke with one JSON object on stdout that has "ok": true or false; say what failed in "error"`},
@@ -67,15 +67,15 @@ func (s *dotagentSuite) checks() []Check {
 		{ID: "dotagent.input.huge", Row: "D13", needs: []string{replies}, run: s.huge, Does: "calls `invoke` with a message of 1 MiB",
 			Rule: "The `message` of a sink has the last 500 lines of the agent's stdout, so it may be long.",
 			Fix:  "read stdin to its end; do not pass the message on as an argument of a program, whose length is bounded"},
-		{ID: "dotagent.input.garbled", Row: "D14", needs: []string{info}, run: s.garbled, Does: "calls `validate` and `invoke` with stdin that is no JSON, and with none",
+		{ID: "dotagent.input.garbled", Row: "D14", needs: []string{info}, run: s.garbled, Does: "calls `validate` and `invoke` with stdin that is not JSON, and with none",
 			Rule: "A call that the plugin does not understand is a failure: a gate never opens by accident.",
-			Fix:  "exit with another code than 0, or answer {\"ok\":false,…}, when stdin is not what you expect"},
+			Fix:  "exit with a code other than 0, or answer {\"ok\":false,…}, when stdin is not what you expect"},
 		{ID: "dotagent.verb.unknown", Row: "D15", needs: []string{info}, run: s.unknownVerb, Does: "calls a verb that does not exist",
 			Rule: "The verb is the only argument: `info`, `validate` or `invoke`; any other is an error.",
 			Fix:  "print a usage line to stderr and exit with 2 for a verb that you do not know"},
 		{ID: "dotagent.calls.together", Row: "D16", needs: []string{replies}, run: s.together, Does: "calls `invoke` four times at once",
 			Rule: "Several calls may run at the same time.",
-			Fix:  "use files of a name of their own (mktemp), and locks that are waited for"},
+			Fix:  "use files with unique names (mktemp), and wait for locks"},
 		{ID: "dotagent.stdin.late", Row: "D17", needs: []string{replies}, run: s.late, Does: "starts `invoke` and writes stdin later",
 			Rule: "With `standby` the next process is started ahead and waits, so it must do nothing before it has read stdin.",
 			Fix:  "read stdin to its end first, and do the work after that"},
@@ -186,7 +186,7 @@ func (s *dotagentSuite) infoName(t *trial) {
 	case !ok || name == "":
 		t.failf("info has no name that is a string: %s", shown(s.info.Get("name")))
 	case name != file:
-		t.warnf("it calls itself %s, its file %s: the file's name counts", shown(name), shown(file))
+		t.warnf("it calls itself %s, but its file is called %s: the file's name counts", shown(name), shown(file))
 	default:
 		t.passf("%s", name)
 	}

@@ -146,7 +146,7 @@ func (s *dotagentSuite) one(message string) call {
 
 func (s *dotagentSuite) huge(t *trial) {
 	if s.kinds[0] == "preflight" && len(s.kinds) == 1 {
-		t.skipf("a preflight is sent no message")
+		t.skipf("a preflight gets no message")
 		return
 	}
 	kind := s.kinds[len(s.kinds)-1]
@@ -163,7 +163,7 @@ func (s *dotagentSuite) huge(t *trial) {
 
 func (s *dotagentSuite) garbled(t *trial) {
 	for _, verb := range []string{"validate", "invoke"} {
-		for _, stdin := range []string{"", "this is no JSON\n", "{\"kind\":\"si", "[1,2,3]\n"} {
+		for _, stdin := range []string{"", "this is not JSON\n", "{\"kind\":\"si", "[1,2,3]\n"} {
 			r, err := s.run(s.verb(verb, []byte(stdin), dotagentValidate))
 			switch {
 			case err != nil:

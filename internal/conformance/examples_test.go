@@ -159,8 +159,7 @@ func mineExample(t *testing.T, name, stage, mode string, program func(path strin
 	return dir
 }
 
-// seedTransform is the document's transform plugin with the indentation that it lost: the depth of
-// each of its lines.
+// seedTransform returns the document's transform plugin with its indentation put back.
 func seedTransform(t *testing.T) string {
 	t.Helper()
 	const indentation = "000011112332211121122101"

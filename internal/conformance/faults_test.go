@@ -212,9 +212,9 @@ func faults() []fault {
 	)
 }
 
-// tried returns the faults to plant: one for each check, or in a long test all of them. Faults for
-// which the test waits in vain take the longest. They are used only if no other fault shows that
-// the check can fail.
+// tried returns the faults to plant: one for each check, or all of them in a long test. Faults that
+// end in a timeout take the longest. They are used only if no other fault shows that the check can
+// fail.
 func tried() []fault {
 	if soak.Long() {
 		return faults()
@@ -338,7 +338,7 @@ func (f *fault) test(t *testing.T) {
 	}
 	for _, c := range report.Checks {
 		if (c.Status == Fail || c.Status == Warn) && (c.Message == "" || c.Fix == "" || c.Spec == "") {
-			t.Errorf("%s says too little: %+v", c.ID, c)
+			t.Errorf("a text of %s is missing: %+v", c.ID, c)
 		}
 	}
 }

@@ -1,9 +1,9 @@
-"""Asks the handlers of one plugin, and writes what became of each call: a line of JSON on stdout.
+"""Calls the handlers of one plugin, and writes a report of each call: a line of JSON on stdout.
 
     harness.py PACKAGES FILE load|call|version WORK SECONDS
 
-It runs inside of the interpreter, with the package that the host runs plugins with. What the plugin prints is on stdout as
-well, which is no fault: lines of ours begin with a word.
+It runs inside the interpreter, with the package with which the host runs plugins. The plugin's own output is on stdout
+too, which is not a fault: the reports begin with a word.
 """
 import asyncio
 import copy
@@ -30,7 +30,7 @@ from plugins.models import PluginContext, ToolCall, ToolResult  # noqa: E402
 
 ODD = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
 LARGE = "a line of text, as long as lines of text are\n" * 23302
-STUCK = 97  # the exit code where a thread keeps the interpreter
+STUCK = 97  # the exit code if a thread keeps the interpreter running
 
 RETURNS = {"on_begin": (), "on_tool_call": (ToolCall,), "on_resolve_tool": (ToolResult,), "on_tool_result": (ToolResult,),
            "on_final": (str,), "on_done": ()}
@@ -54,7 +54,7 @@ def line_of(error):
 
 
 class Watch:
-    """Measures how long the event loop does nothing else."""
+    """Measures how long a handler blocks the event loop."""
 
     def __init__(self):
         self.worst = 0.0
@@ -69,20 +69,20 @@ class Watch:
 
 
 async def ask(plugin, hook, args, kind, part):
-    """One call of a handler, and a report of it."""
+    """Call a handler and print a report."""
     report = {"hook": hook, "with": kind, "part": part}
     handler = plugin.hooks[hook]
     before = copy.deepcopy(args[1:])
     watch = Watch()
     watching = asyncio.ensure_future(watch.run())
-    await asyncio.sleep(0)  # it begins to watch
+    await asyncio.sleep(0)  # let the watch begin
     answer = None
     try:
         if inspect.iscoroutinefunction(handler):
             answer = await asyncio.wait_for(handler(*args), limit)
         else:
             answer = await asyncio.wait_for(asyncio.to_thread(handler, *args), limit)
-        await asyncio.sleep(0.021)  # it has seen the last moment, too
+        await asyncio.sleep(0.021)  # let the watch see the last moment too
     except asyncio.TimeoutError:
         report["over"] = True
     except Exception as error:
@@ -118,7 +118,7 @@ def calls(kind):
 
 
 async def request(plugin, ctx, kind, part):
-    """A request from its beginning to its end."""
+    """Make one request, from on_begin to on_done."""
     call, result, text = calls(kind)
     for hook, args in (("on_begin", ()), ("on_tool_call", (call,)), ("on_resolve_tool", (call,)),
                        ("on_tool_result", (call, result)), ("on_final", (text,)), ("on_done", ())):
@@ -145,5 +145,5 @@ def overdue():
 about, loaded = load()
 if do == "load":
     print(json.dumps(about), flush=True)
-    os._exit(0)  # what the file has started is looked at when its handlers have been asked
+    os._exit(0)  # threads that the file has started are checked after its handlers were called
 asyncio.run(main(loaded))

@@ -231,7 +231,7 @@ func (s *kagedSuite) askTools(t *trial) {
 				failed, last = failed+1, fmt.Sprintf("%s: %v", what, a.err)
 			}
 			if a.err != nil && a.err.Code == codeNoMethod {
-				t.failf("the manifest has the tool %s, and the plugin does not know the method %s.%s", tool.Name, s.manifest.Name, tool.Name)
+				t.failf("the manifest has the tool %s, but the plugin does not know the method %s.%s", tool.Name, s.manifest.Name, tool.Name)
 				return
 			}
 		}
@@ -253,7 +253,7 @@ func (s *kagedSuite) askMethods(t *trial) {
 			return
 		}
 		if a.err != nil && a.err.Code == codeNoMethod {
-			t.failf("the manifest has the method %s, and the plugin does not know it", method)
+			t.failf("the manifest has the method %s, but the plugin does not know it", method)
 			return
 		}
 	}

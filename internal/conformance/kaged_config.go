@@ -72,7 +72,7 @@ func (s *kagedSuite) initialize(t *trial) {
 	}
 	var err error
 	if s.welcome, err = rawjson.Parse(a.result); err != nil {
-		t.failf("initialize was answered with %s, where an object is due", shown(a.result))
+		t.failf("initialize was answered with %s instead of an object", shown(a.result))
 		return
 	}
 	if err := s.talking.tell("initialized", json.RawMessage(`{}`)); err != nil {
@@ -91,7 +91,7 @@ func (s *kagedSuite) apiVersion(t *trial) {
 	var number float64
 	switch {
 	case dialect.Missing(v):
-		t.warnf("the answer to initialize has no api_version: taken for 1")
+		t.warnf("the answer to initialize has no api_version: 1 is assumed")
 	case json.Unmarshal(v, &number) != nil || number != 1:
 		t.failf("api_version is %s, and must be 1", shown(v))
 	}
@@ -193,7 +193,7 @@ func (s *kagedSuite) silent(t *trial) {
 	}
 	for _, method := range []string{"initialized", "conformance.no-such-notification"} {
 		if err := d.tell(method, json.RawMessage(`{}`)); err != nil {
-			t.failf("it ended over the notification %s", method)
+			t.failf("it ended after the notification %s", method)
 			s.dropLive()
 			return
 		}

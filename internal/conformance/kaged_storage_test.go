@@ -7,7 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestStorageParamsThatDoNotFit: the author is told what is wrong with the params.
+// TestStorageParamsThatDoNotFit: the message says what is wrong with the params.
 func TestStorageParamsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct{ method, params, want string }{
 		{"kaged.storage.get", `{"key":"notes"}`, ""},

@@ -37,7 +37,7 @@ type dialogue struct {
 
 	arrived []delivery // answers that are delivered when everything that came with them is read; only the reader uses it
 
-	garbled atomic.Bool // it was sent an invalid line: an invalid line in return is not its fault
+	garbled atomic.Bool // the plugin was sent an invalid line, so its own invalid lines are not reported
 }
 
 // A delivery is an answer for a request that waits.
@@ -170,7 +170,7 @@ const mostBroken = 64 << 10
 // fault, and the message counts.
 func (d *dialogue) noise(text []byte) {
 	whole := d.rejoin(text)
-	what, said := "a line that is no message", text
+	what, said := "a line that is not a message", text
 	if whole != nil {
 		what, said = "a message over several lines", whole
 	}
@@ -182,8 +182,8 @@ func (d *dialogue) noise(text []byte) {
 	}
 }
 
-// rejoin joins lines that are not JSON, from one that begins an object on, and returns the message
-// that they form; nil: none yet.
+// rejoin joins lines that are not JSON, starting with one that begins an object, and returns the
+// message that they form; nil: none yet.
 func (d *dialogue) rejoin(text []byte) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,7 +14,7 @@ func TestSecondCopyOfAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		apart bool
-	}{"at one go": {text: "short"}, "apart": {text: strings.Repeat("long", longAnswer), apart: true}} {
+	}{"together": {text: "short"}, "apart": {text: strings.Repeat("long", longAnswer), apart: true}} {
 		t.Run(name, func(t *testing.T) {
 			d := &dialogue{b: &bench{}, ended: make(chan struct{}), waiting: make(map[string]chan *answer)}
 			from, to := io.Pipe()
@@ -47,7 +47,7 @@ func TestSecondCopyOfAnAnswer(t *testing.T) {
 			}
 			<-d.ended
 			if d.b.seen.of(sawID) == "" {
-				t.Error("nothing is said of the second copy")
+				t.Error("the second copy was not reported")
 			}
 		})
 	}

@@ -45,15 +45,15 @@ func newMCPSuite(b *bench) *mcpSuite {
 func (s *mcpSuite) checks() []Check {
 	const hello, pings, tools = "mcp.handshake.answer", "mcp.ping.answer", "mcp.tools.list"
 	return []Check{
-		{ID: hello, Row: "C1", run: s.initialize, Does: "starts it, and sends `initialize`, or `server/discover` where it does not know that",
+		{ID: hello, Row: "C1", run: s.initialize, Does: "starts it, and sends `initialize`, or `server/discover` if it does not know that",
 			Rule: "A server answers `initialize`, or `server/discover` in the revision without sessions, with an object.",
 			Fix:  "answer the line of `initialize` with one line on stdout, and flush it"},
-		{ID: "mcp.handshake.time", Row: "C2", needs: []string{hello}, run: s.prompt(mcpGreet / 3), Does: "looks how long the start took",
+		{ID: "mcp.handshake.time", Row: "C2", needs: []string{hello}, run: s.prompt(mcpGreet / 3), Does: "measures how long the start took",
 			Rule: "A server whose handshake takes more than 60 seconds is not used.",
 			Fix:  "install the server instead of having a package manager fetch it at each start"},
 		{ID: "mcp.handshake.version", Row: "C3", needs: []string{hello}, run: s.versions, Does: "looks at the version that it answers with",
 			Rule: "It answers with an existing revision of the protocol: from 2024-11-05 to 2026-07-28.",
-			Fix:  "answer with the version that the client asks for where you know it, else with your latest"},
+			Fix:  "answer with the version that the client asks for if you know it, otherwise with your latest"},
 		{ID: "mcp.handshake.info", Row: "C4", needs: []string{hello}, run: s.info, Does: "looks at `serverInfo` and `capabilities`",
 			Rule: "`serverInfo` has a `name` and a `version`, `capabilities` is an object.",
 			Fix:  `answer with "serverInfo":{"name":"…","version":"…"} and "capabilities":{…}`},
@@ -62,11 +62,11 @@ func (s *mcpSuite) checks() []Check {
 			Fix:  "answer ping with {}"},
 		{ID: "mcp.process.twice", Row: "C6", needs: []string{pings}, run: s.twice, Does: "runs a second process beside the first",
 			Rule: "A host may have several processes of a server: one for each project, and one for each kind of client.",
-			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held for ever"},
+			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held forever"},
 		{ID: tools, Row: "C7", needs: []string{hello}, run: s.listTools, Does: "lists its tools, page by page",
 			Rule: "`tools/list` answers with `tools`, each with a `name` of its own and an `inputSchema` that is a JSON Schema of an object; pages come to an end.",
 			Fix:  "give each tool a unique name, and an inputSchema with \"type\":\"object\""},
-		{ID: "mcp.tools.call", Row: "C8", needs: []string{tools}, run: s.callTools, Does: "calls each tool, unless it says that it destroys, with arguments made from `inputSchema`",
+		{ID: "mcp.tools.call", Row: "C8", needs: []string{tools}, run: s.callTools, Does: "calls each tool that is not marked as destructive, with arguments made from `inputSchema`",
 			Rule: "`tools/call` answers with `content`, a list of items with a `type`; a tool's failure is a result with `isError`.",
 			Fix:  `answer {"content":[{"type":"text","text":"…"}]}, with "isError":true for what went wrong`},
 		{ID: "mcp.tools.output", Row: "C9", needs: []string{"mcp.tools.call"}, run: s.outputs, Does: "holds `structuredContent` against `outputSchema`",
@@ -75,10 +75,10 @@ func (s *mcpSuite) checks() []Check {
 		{ID: "mcp.tools.unknown", Row: "C10", needs: []string{tools}, run: s.unknownTool, Does: "calls a tool that it does not have",
 			Rule: "A tool that does not exist is an error.",
 			Fix:  "answer with the error -32602 for a tool that you do not have"},
-		{ID: "mcp.prompts.list", Row: "C11", needs: []string{hello}, run: func(t *trial) { s.listed(t, "prompts", "prompts/list", "name") }, Does: "lists its prompts, where it says that it has some",
+		{ID: "mcp.prompts.list", Row: "C11", needs: []string{hello}, run: func(t *trial) { s.listed(t, "prompts", "prompts/list", "name") }, Does: "lists its prompts, if it declares some",
 			Rule: "`prompts/list` answers with `prompts`, each with a `name` of its own.",
 			Fix:  "answer prompts/list, or leave prompts out of the capabilities"},
-		{ID: "mcp.resources.list", Row: "C12", needs: []string{hello}, run: func(t *trial) { s.listed(t, "resources", "resources/list", "uri") }, Does: "lists its resources, where it says that it has some",
+		{ID: "mcp.resources.list", Row: "C12", needs: []string{hello}, run: func(t *trial) { s.listed(t, "resources", "resources/list", "uri") }, Does: "lists its resources, if it declares some",
 			Rule: "`resources/list` answers with `resources`, each with a `uri` of its own and a `name`.",
 			Fix:  "answer resources/list, or leave resources out of the capabilities"},
 		{ID: "mcp.method.unknown", Row: "C13", needs: []string{hello}, run: s.unknownMethod, Does: "calls a method that does not exist",
@@ -96,9 +96,9 @@ func (s *mcpSuite) checks() []Check {
 		{ID: "mcp.input.huge", Row: "C17", needs: []string{pings}, run: s.huge, Does: "sends a request of 1 MiB",
 			Rule: "One message has 16 MiB at most.",
 			Fix:  "read lines of any length; many readers of lines have a smaller limit that must be raised"},
-		{ID: "mcp.input.garbled", Row: "C18", needs: []string{"mcp.process.twice"}, run: s.garbled, Does: "sends lines that are no JSON",
+		{ID: "mcp.input.garbled", Row: "C18", needs: []string{"mcp.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
 			Rule: "A server that exits is restarted, after pauses that grow.",
-			Fix:  "answer a line that you cannot parse with the error -32700, or pass it over"},
+			Fix:  "answer a line that you cannot parse with the error -32700, or ignore it"},
 		{ID: "mcp.stdin.end", Row: "C19", needs: []string{"mcp.process.twice"}, run: func(t *trial) { s.stdinEnd(t, mcpExit) }, Does: "closes stdin",
 			Rule: "The server exits within 2 seconds after its stdin ends.",
 			Fix:  "leave the loop at the end of stdin, and end threads and programs that you have started"},
@@ -194,7 +194,7 @@ func (s *mcpSuite) initialize(t *trial) {
 	}
 	s.startup = a.took
 	if s.welcome, err = rawjson.Parse(a.result); err != nil {
-		t.failf("the handshake was answered with %s, where an object is due", shown(a.result))
+		t.failf("the handshake was answered with %s instead of an object", shown(a.result))
 		return
 	}
 	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // if they are not an object there are none, which another check reports
@@ -231,7 +231,7 @@ func (s *mcpSuite) info(t *trial) {
 		t.failf("serverInfo is %s: it must have a name and a version", shown(raw))
 	}
 	if s.capabilities == nil {
-		t.failf("capabilities is %s, where an object is due", shown(s.welcome.Get("capabilities")))
+		t.failf("capabilities is %s instead of an object", shown(s.welcome.Get("capabilities")))
 	}
 	if hasName && name != "" {
 		t.passf("%s", name)
@@ -273,7 +273,7 @@ func (s *mcpSuite) silent(t *trial) {
 	}
 	for _, method := range []string{"notifications/cancelled", "notifications/conformance"} {
 		if err := d.tell(method, json.RawMessage(`{"requestId":4711}`)); err != nil {
-			t.failf("it ended over the notification %s", method)
+			t.failf("it ended after the notification %s", method)
 			s.dropLive()
 			return
 		}

@@ -131,7 +131,7 @@ func (s *mcpSuite) callTools(t *trial) {
 	case len(s.tools) == 0:
 		t.skipf("it has no tools")
 	case left > 0:
-		t.passf("%d calls; %d tools that say that they destroy were not called", calls, left)
+		t.passf("%d calls; %d tools that are marked as destructive were not called", calls, left)
 	default:
 		t.passf("%s", plural(calls, "call"))
 	}
@@ -140,7 +140,7 @@ func (s *mcpSuite) callTools(t *trial) {
 func (s *mcpSuite) toolResult(t *trial, what string, tool mcpTool, a *answer) {
 	o, err := rawjson.Parse(a.result)
 	if err != nil {
-		t.failf("%s is answered with %s, where an object is due", what, shown(a.result))
+		t.failf("%s is answered with %s instead of an object", what, shown(a.result))
 		return
 	}
 	if kind, _ := o.String("resultType"); kind != "" && kind != "complete" {

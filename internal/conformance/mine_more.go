@@ -62,7 +62,7 @@ func (s *mineSuite) version(t *trial) {
 	message := strings.Replace(hookMessage(h.Stage, h.Mode, contexts(h)[0]), `"1.0.0"`, `"99.0.0"`, 1)
 	r := s.end(t, message, h.Timeout)
 	if !t.failed() && r.exit.Code == 0 {
-		t.warnf("it takes a call of protocol version 99.0.0 for one that it knows")
+		t.warnf("it accepts a call of protocol version 99.0.0")
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *mineSuite) unknown(t *trial) {
 }
 
 func (s *mineSuite) garbled(t *trial) {
-	for _, stdin := range []string{"", "this is no JSON", `{"protocol_version":"1.0.`} {
+	for _, stdin := range []string{"", "this is not JSON", `{"protocol_version":"1.0.`} {
 		r := s.end(t, stdin, mineLifecycle)
 		if t.failed() {
 			return

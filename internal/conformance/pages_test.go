@@ -18,7 +18,7 @@ func TestEveryRuleIsOnItsPage(t *testing.T) {
 			row := rows[c.Row]
 			switch {
 			case row == "":
-				t.Errorf("%s cites row %q of %s, which is not there", c.ID, c.Row, c.Page())
+				t.Errorf("%s cites row %q of %s, which does not exist", c.ID, c.Row, c.Page())
 			case !strings.Contains(row, c.Rule):
 				t.Errorf("%s: row %s of %s does not have its rule\n%s\n%s", c.ID, c.Row, c.Page(), c.Rule, row)
 			case !strings.Contains(row, "`"+c.ID+"`"):
@@ -84,7 +84,7 @@ func TestChecksAreWhole(t *testing.T) {
 			}
 			seen[c.ID] = true
 			if c.Does == "" || c.Rule == "" || c.Fix == "" || c.run == nil || !strings.HasSuffix(c.Rule, ".") && !strings.HasSuffix(c.Rule, "`") {
-				t.Errorf("%s is not whole: %+v", c.ID, c)
+				t.Errorf("%s lacks a text: %+v", c.ID, c)
 			}
 			if !Known(c.ID) {
 				t.Errorf("%s is not known", c.ID)

@@ -71,8 +71,8 @@ func (s *pythonSuite) checks() []Check {
 			Fix:  "install Python 3.10 or newer, and put it first in PATH"},
 		{ID: loads, Row: "P2", needs: []string{"python.interpreter.found"}, run: s.loads, Does: "loads the file",
 			Rule: "Files with syntax errors, and files that fail while they run, are left out, with line and column.",
-			Fix:  "correct the file where it says"},
-		{ID: "python.load.time", Row: "P3", needs: []string{loads}, run: s.loadTime, Does: "looks how long loading took",
+			Fix:  "correct the file where the message says"},
+		{ID: "python.load.time", Row: "P3", needs: []string{loads}, run: s.loadTime, Does: "measures how long loading took",
 			Rule: "Code that takes more than 20 seconds to load is not a plugin.",
 			Fix:  "do slow work in a handler, not at the top of the file"},
 		{ID: "python.hooks.known", Row: "P4", needs: []string{loads}, run: s.hooksKnown, Does: "looks for misspelt decorators, and for two handlers of one hook",
@@ -84,10 +84,10 @@ func (s *pythonSuite) checks() []Check {
 		{ID: "python.hook.type", Row: "P6", needs: []string{loads}, run: s.types, Does: "looks at what handlers return",
 			Rule: "`on_tool_call` returns a `ToolCall`, `on_resolve_tool` and `on_tool_result` a `ToolResult`, `on_final` a `str`, each or `None`; the others nothing.",
 			Fix:  "return the type that the table of decorators has, or None"},
-		{ID: "python.hook.time", Row: "P7", needs: []string{loads}, run: s.inTime, Does: "looks how long handlers take",
+		{ID: "python.hook.time", Row: "P7", needs: []string{loads}, run: s.inTime, Does: "measures how long handlers take",
 			Rule: "Each handler has 5 seconds.",
 			Fix:  "give up what takes longer, with asyncio.wait_for"},
-		{ID: "python.hook.blocking", Row: "P8", needs: []string{loads}, run: s.blocking, Does: "looks whether handlers block the interpreter",
+		{ID: "python.hook.blocking", Row: "P8", needs: []string{loads}, run: s.blocking, Does: "checks whether handlers block the interpreter",
 			Rule: "A handler that blocks the interpreter beyond its time costs the process a restart.",
 			Fix:  "await asyncio.sleep in place of time.sleep, and run what blocks with asyncio.to_thread, or in a plain def, which has a thread"},
 		{ID: "python.hook.inplace", Row: "P9", needs: []string{loads}, run: s.inPlace, Does: "looks for changes to what handlers are given",
@@ -130,7 +130,7 @@ func (s *pythonSuite) interpreter(t *trial) {
 	t.passf("Python %s", strings.TrimSpace(string(r.stdout)))
 }
 
-// python runs the program with a word that says what it is to do.
+// python runs the program with a word that says what to do.
 func (s *pythonSuite) python(t *trial, do string, within time.Duration) *returned {
 	limit := fmt.Sprint(s.limit(pythonHandler).Seconds())
 	r, err := s.run(call{launch: launch{path: "python3", args: []string{"-I", s.harness, s.packages, s.target.Path, do, s.work, limit}, dir: s.work, env: s.env.Pick(dialect.BaseNames)}, within: within, fixed: true, grace: time.Second})
@@ -165,8 +165,8 @@ func (s *pythonSuite) loads(t *trial) {
 	t.passf("%s: %s", s.loaded.Name, strings.Join(s.loaded.Hooks, ", "))
 }
 
-// lastLine is the last line of an output, which is the program's own; a plugin may have printed
-// lines before it.
+// lastLine returns the last line of an output, which is the program's own. A plugin may have
+// printed lines before it.
 func lastLine(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	return text[bytes.LastIndexByte(text, '\n')+1:]
@@ -191,8 +191,8 @@ func (s *pythonSuite) hooksKnown(t *trial) {
 	}
 }
 
-// calls asks every handler once for all checks, in one interpreter, and returns what is for one of
-// them.
+// calls calls every handler once for all checks, in one interpreter, and returns the reports for
+// one check.
 func (s *pythonSuite) calls(t *trial, part string) []pythonReport {
 	if !s.asked {
 		s.asked = true
@@ -213,7 +213,7 @@ func (s *pythonSuite) calls(t *trial, part string) []pythonReport {
 	return out
 }
 
-// say is where and with what a handler did something.
+// say returns a sentence with the place of a handler, what it got, and what it did.
 func (r *pythonReport) say(path, what string) string {
 	where := ""
 	if r.Line > 0 {

@@ -72,7 +72,7 @@ func (s *pythonSuite) huge(t *trial) {
 	s.each(t, "large", func(r pythonReport) string { return r.Error })
 }
 
-// ends checks that the interpreter ends by itself. It is told to end when all handlers have
+// ends checks that the interpreter ends by itself. The program ends it when all handlers have
 // answered.
 func (s *pythonSuite) ends(t *trial) {
 	s.calls(t, "")

@@ -32,7 +32,7 @@ func (b *bench) object(what string, stdout []byte) (rawjson.Object, error) {
 		o, _ = rawjson.ParseWithin(text[from:to+1], rawjson.MaxForeign)
 	}
 	if o == nil {
-		return nil, fmt.Errorf("%s printed something that is no JSON object: %s", what, shown(text))
+		return nil, fmt.Errorf("%s printed something that is not a JSON object: %s", what, shown(text))
 	}
 	b.seen.note(sawNoise, "%s printed more than its answer: %s", what, shown(text))
 	return o, nil

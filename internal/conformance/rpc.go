@@ -84,8 +84,8 @@ func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue 
 	return d
 }
 
-// ask asks the process that most checks use. If there is no answer, the check fails, and the
-// process is replaced.
+// ask sends a request to the process that most checks use. If there is no answer, the check fails,
+// and the process is replaced.
 func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
 	d := s.mustLive(t, s.live)
 	if d == nil {
@@ -120,7 +120,7 @@ func (s *rpcSuite) unknownMethod(t *trial) {
 
 // garbled sends invalid lines, and checks that the next request is answered.
 func (s *rpcSuite) garbled(t *trial) {
-	for _, bad := range []string{"this is no JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
+	for _, bad := range []string{"this is not JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
 		d := s.mustLive(t, s.fresh)
 		if d == nil {
 			return
@@ -141,7 +141,7 @@ func (s *rpcSuite) garbled(t *trial) {
 			return
 		}
 	}
-	t.passf("it passes them over")
+	t.passf("it ignores them")
 }
 
 // inPieces sends a request whose bytes come in three parts.
@@ -236,7 +236,7 @@ func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
 	return d
 }
 
-// exits checks that a process ends after it was told to.
+// exits checks that a process ends after shutdown.
 func (s *rpcSuite) exits(t *trial, d *dialogue, within time.Duration) {
 	if d == nil {
 		t.skipf("shutdown was not answered")

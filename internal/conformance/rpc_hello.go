@@ -52,10 +52,10 @@ func (s *rpcSuite) afterAll(d *dialogue) string {
 	return ""
 }
 
-// instead returns what came in place of an answer.
+// instead returns what the plugin wrote instead of an answer.
 func (s *rpcSuite) instead() string {
 	if text := s.seen.first(sawNoise); text != "" {
-		return "; in its place came " + text
+		return "; instead it wrote " + text
 	}
 	return ""
 }
@@ -76,6 +76,6 @@ func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
 func slow(t *trial) {
 	if text := t.seen.of(sawSlow); text != "" {
 		t.warnf("%s", text)
-		t.fixWith("do less in a hook, or do it before it is asked; on a slower machine the answer comes too late")
+		t.fixWith("do less in a hook, or do it before the hook is called; on a slower machine the answer comes too late")
 	}
 }

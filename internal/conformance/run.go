@@ -132,7 +132,7 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 			b.opts.OnResult(r)
 		}
 	}
-	report.Plugin = b.target.Name // it may have stated its name meanwhile
+	report.Plugin = b.target.Name // the plugin may have given its name meanwhile
 	return report, nil
 }
 

@@ -52,13 +52,13 @@ func newScaffoldSuite(b *bench) *scaffoldSuite {
 func (s *scaffoldSuite) checks() []Check {
 	const file, hello, hooks, tools = "scaffold.file.executable", "scaffold.handshake.answer", "scaffold.hook.answers", "scaffold.tool.answers"
 	return []Check{
-		{ID: file, Row: "S1", run: func(t *trial) { t.checkStartable(t.target.Path) }, Does: "looks whether the file and its interpreter can be executed",
+		{ID: file, Row: "S1", run: func(t *trial) { t.checkStartable(t.target.Path) }, Does: "checks whether the file and its interpreter can be executed",
 			Rule: "It must be executable (`chmod +x`).",
 			Fix:  "chmod +x the file, and install the interpreter that its #! line names"},
 		{ID: hello, Row: "S2", needs: []string{file}, run: s.initialize, Does: "sends `initialize`",
 			Rule: "A plugin without a valid answer to `initialize` within 5 seconds is killed and left out.",
 			Fix:  "answer the line of `initialize` with one line: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":…}}, and flush stdout after it"},
-		{ID: "scaffold.handshake.time", Row: "S3", needs: []string{hello}, run: s.prompt(scaffoldReply), Does: "looks how long the start took",
+		{ID: "scaffold.handshake.time", Row: "S3", needs: []string{hello}, run: s.prompt(scaffoldReply), Does: "measures how long the start took",
 			Rule: "There are 5 seconds for the answer to `initialize`, on the slowest machine too.",
 			Fix:  "do slow work after `initialize` has been answered"},
 		{ID: "scaffold.handshake.name", Row: "S4", needs: []string{hello}, run: s.name, Does: "looks at `name` in the manifest",
@@ -93,16 +93,16 @@ func (s *scaffoldSuite) checks() []Check {
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"Unknown method"}}`},
 		{ID: "scaffold.process.twice", Row: "S14", needs: []string{hello}, run: s.twice, Does: "runs a second process beside the first",
 			Rule: "A host runs a process of the plugin for each project in use.",
-			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held for ever"},
+			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held forever"},
 		{ID: "scaffold.input.pieces", Row: "S15", needs: []string{hello}, run: s.inPieces, Does: "sends a request in three parts",
 			Rule: "A message is a line, however its bytes arrive.",
 			Fix:  "read up to the line end before you parse"},
 		{ID: "scaffold.input.huge", Row: "S16", needs: []string{hello}, run: s.huge, Does: "sends a request of 1 MiB",
 			Rule: "A message has at most 10 MB; long ones must be answered too.",
 			Fix:  "read lines of any length; do not pass their text on as an argument of a program, whose length is bounded"},
-		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are no JSON",
+		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
 			Rule: "A plugin that crashes is not called until it is restarted.",
-			Fix:  "pass over a line that you cannot parse, with a word on stderr"},
+			Fix:  "ignore a line that you cannot parse, and say so on stderr"},
 		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
 			Rule: "`shutdown` is answered with `{\"ok\":true}` within 5 seconds.",
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"result":{"ok":true}}`},
@@ -148,7 +148,7 @@ func (s *scaffoldSuite) initialize(t *trial) {
 	}
 	o, err := rawjson.Parse(a.result)
 	if err != nil {
-		t.failf("initialize was answered with %s, where an object is due", shown(a.result))
+		t.failf("initialize was answered with %s instead of an object", shown(a.result))
 		return
 	}
 	s.manifest = o

@@ -52,7 +52,7 @@ func (s *scaffoldSuite) askHooks(t *trial) {
 			}
 			o, err := rawjson.Parse(a.result)
 			if err != nil {
-				t.failf("the hook %s is answered with %s, where an object is due", name, shown(a.result))
+				t.failf("the hook %s is answered with %s instead of an object", name, shown(a.result))
 				return
 			}
 			s.judge(name, o)
@@ -116,7 +116,7 @@ func (s *scaffoldSuite) askTools(t *trial) {
 func (s *scaffoldSuite) toolResult(t *trial, what string, a *answer) {
 	o, err := rawjson.Parse(a.result)
 	if err != nil {
-		t.failf("%s is answered with %s, where an object is due", what, shown(a.result))
+		t.failf("%s is answered with %s instead of an object", what, shown(a.result))
 		return
 	}
 	if v := string(o.Get("success")); v != "" && v != "true" && v != "false" {

@@ -34,7 +34,7 @@ func TestNoSandbox(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("it ran, and nothing held it")
+		t.Error("it ran without a sandbox")
 	}
 	o.Bare = true
 	if _, err := Run(t.Context(), target, o); err != nil {

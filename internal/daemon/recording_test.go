@@ -40,7 +40,7 @@ func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
 	if err != nil || len(r.Entries) != 2 || r.LeftOut != 3 {
 		t.Errorf("%d %s: %v", got.status, got.body, err)
 	}
-	for _, why := range []string{"too long for the journal", "a step has no plugin or no hook", "what plugin a was given cannot be worked out"} {
+	for _, why := range []string{"too long for the journal", "a step has no plugin or no hook", "what plugin a was given cannot be derived"} {
 		if !strings.Contains(got.body, why) {
 			t.Errorf("no %q in %s", why, got.body)
 		}

@@ -69,7 +69,7 @@ type Found struct {
 	Err      error     // why it is in this state
 	Problems []Problem // all faults of its manifest
 	Warnings []Problem // things that work differently from what its author may expect
-	Misspelt []Problem // those of Warnings that may hide a hook on which somebody relies: they are logged too
+	Misspelt []Problem // the Warnings that may hide a hook on which a user relies; they are also logged
 	Info     *Info     // what it declares; nil: unknown until it is opened
 	File     string    // its manifest, absolute; "": it has none, or none that can be read
 	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": no such role
@@ -332,8 +332,8 @@ type Notifier interface {
 
 // A Reconfigurer is a plugin whose configuration can be replaced while it runs.
 type Reconfigurer interface {
-	// Reconfigure returns when the plugin works with the new configuration, or fails to. It waits
-	// for calls under way; new calls wait for it.
+	// Reconfigure returns when the plugin works with the new configuration, or with the reason why
+	// it does not. It waits for calls under way; new calls wait for it.
 	Reconfigure(ctx context.Context, s Settings) error
 }
 

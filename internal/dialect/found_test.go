@@ -47,7 +47,7 @@ func TestExaminePlace(t *testing.T) {
 		}
 		for _, p := range got {
 			if p.Path != place || strings.Contains(p.Message, place) {
-				t.Errorf("the path is not told once: %+v", p)
+				t.Errorf("the message does not have the path exactly once: %+v", p)
 			}
 		}
 	}

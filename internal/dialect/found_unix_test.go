@@ -18,7 +18,7 @@ func TestANamedPipeAsAManifest(t *testing.T) {
 	go func() {
 		_, err := ReadManifest(pipe, 1024)
 		if IsScript(pipe) {
-			t.Error("it is taken for a script")
+			t.Error("a named pipe was taken for a script")
 		}
 		done <- err
 	}()
@@ -28,7 +28,7 @@ func TestANamedPipeAsAManifest(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if strings.Count(err.Error(), pipe) != 1 {
-			t.Errorf("the path is not told once: %v", err)
+			t.Errorf("the error does not have the path exactly once: %v", err)
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("the host waits for a writer")

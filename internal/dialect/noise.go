@@ -10,8 +10,7 @@ import (
 )
 
 // noiseLines is how many lines of one plugin's unexpected output are logged in each noiseWindow:
-// enough to see the mistake, too few to fill a disk. A plugin that prints to its stdout prints a
-// lot.
+// enough to see the mistake, too few to fill a disk.
 const (
 	noiseWindow = 10 * time.Second
 	noiseLines  = 20
@@ -56,7 +55,7 @@ func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return
 	}
-	n.write(slog.LevelWarn, "unexpected output on stdout: it is no answer, so the call failed; print to stderr what is meant for the log",
+	n.write(slog.LevelWarn, "unexpected output on stdout: it is not an answer, so the call failed; print to stderr what is meant for the log",
 		[]slog.Attr{slog.String("output", output)})
 }
 
@@ -80,7 +79,7 @@ func noiseText(k wire.NoiseKind) string {
 	const text = "unexpected output on stdout: "
 	switch k {
 	case wire.NoiseGarbage:
-		return text + "a line that is no JSON-RPC message was passed over; print to stderr what is meant for the log"
+		return text + "a line that is not a JSON-RPC message was ignored; print to stderr what is meant for the log"
 	case wire.NoiseTooLarge:
 		return text + "a message over the size limit was discarded; send less at once"
 	case wire.NoiseLate:

@@ -41,7 +41,7 @@ func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	n := NewNoiseLog(func() *slog.Logger { return logger })
 	n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "DEBUG got here", Why: "not JSON"})
-	for _, part := range []string{"on stdout", "no JSON-RPC message", "passed over", "print to stderr", `line="DEBUG got here"`, `why="not JSON"`} {
+	for _, part := range []string{"on stdout", "not a JSON-RPC message", "ignored", "print to stderr", `line="DEBUG got here"`, `why="not JSON"`} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("%q is missing:\n%s", part, log)
 		}

@@ -100,7 +100,7 @@ func TestSweep(t *testing.T) {
 		}
 		Sweep(m)
 	})
-	t.Run("catches those that flee by forking", func(t *testing.T) {
+	t.Run("kills processes that keep forking and exiting", func(t *testing.T) {
 		// Each subshell starts the next and exits. Without a sweep they would go on for half a
 		// second.
 		shell(t, "flee() { [ $1 -gt 0 ] && (flee $(($1-1))) & }; flee 900", m.Value|3)
@@ -118,13 +118,13 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d left", left)
 		}
 	})
-	t.Run("is not fooled by a process whose first thread has ended", func(t *testing.T) {
+	t.Run("kills a process whose first thread has ended", func(t *testing.T) {
 		p := headless(t)
 		if err := unix.Prlimit(p.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: m.Value | 5, Max: m.Value | 5}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if marked(m) != 1 {
-			t.Fatal("it is taken for dead")
+			t.Fatal("a running process counts as ended")
 		}
 		Sweep(m)
 		eventually(t, "it is dead", func() bool { return finished(p.Pid) })
@@ -211,7 +211,7 @@ func TestWatch(t *testing.T) {
 	}{
 		{"groups are added", "12\n34\n", []int{12, 34}},
 		{"groups are removed again", "12\n34\n-12\n", []int{34}},
-		{"nonsense is passed over", "x\n0\n1\n-1\n\n12\n", []int{12}},
+		{"nonsense is ignored", "x\n0\n1\n-1\n\n12\n", []int{12}},
 		{"an incomplete last line is ignored", "12\n3", []int{12}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// The test binary imports this package, so it can be its own guardian.
+// TestGuardianRefusesNonsense: the test binary imports this package, so it can be its own guardian.
 func TestGuardianRefusesNonsense(t *testing.T) {
 	p, err := os.StartProcess("/proc/self/exe", []string{Name, "no mark"}, &os.ProcAttr{Env: []string{}})
 	if err != nil {

@@ -36,8 +36,8 @@ func Sweep(m Mark) int {
 	return alive
 }
 
-// killMarked makes one round. It begins with the newest processes, because those that flee by
-// forking have the highest pids.
+// killMarked makes one round. It begins with the newest processes, because those that keep forking
+// and exiting have the highest pids.
 func killMarked(m Mark) int {
 	alive := 0
 	pids := processes()

@@ -63,20 +63,20 @@ func TestFindCgroup(t *testing.T) {
 		dir    string            // the cgroup to be divided; empty for none
 		why    string            // why there is none
 	}{
-		"the host's own, where it is delegated": {nil, service, ""},
-		"the one above, where the host has moved into a leaf": {map[string]string{
+		"the host's own, if it is delegated": {nil, service, ""},
+		"the one above, if the host has moved into a leaf": {map[string]string{
 			"proc/self/cgroup": "0::/user.slice/patchbay.service/patchbay-host\n"}, service, ""},
 		"the root without delegation": {map[string]string{"proc/self/cgroup": "0::/\n"}, "sys/fs/cgroup", ""},
 		"below the mounted cgroup": {map[string]string{
 			"proc/self/mountinfo": strings.Replace(mount, "%s", "/user.slice", 1),
 			"proc/self/cgroup":    "0::/user.slice/user.slice/patchbay.service\n"}, service, ""},
-		"one controller is better than none": {map[string]string{service + "/cgroup.controllers": "pids\n"}, service, ""},
+		"one controller is enough": {map[string]string{service + "/cgroup.controllers": "pids\n"}, service, ""},
 
-		"not with version 1 alone":        {map[string]string{"proc/self/cgroup": "4:memory:/\n"}, "", "no cgroups of version 2"},
-		"not where it is not mounted":     {map[string]string{"proc/self/mountinfo": "1 1 8:1 / / rw - ext4 a rw\n"}, "", "not mounted"},
-		"not without a controller":        {map[string]string{service + "/cgroup.controllers": "hugetlb\n"}, "", "neither the memory nor the pids"},
-		"not outside of the mounted one":  {map[string]string{"proc/self/mountinfo": strings.Replace(mount, "%s", "/user", 1)}, "", "not below"},
-		"not above of a namespace's root": {map[string]string{"proc/self/cgroup": "0::/../patchbay.service\n"}, "", "not below"},
+		"not with version 1 alone":          {map[string]string{"proc/self/cgroup": "4:memory:/\n"}, "", "no cgroups of version 2"},
+		"not if it is not mounted":          {map[string]string{"proc/self/mountinfo": "1 1 8:1 / / rw - ext4 a rw\n"}, "", "not mounted"},
+		"not without a controller":          {map[string]string{service + "/cgroup.controllers": "hugetlb\n"}, "", "neither the memory nor the pids"},
+		"not outside of the mounted one":    {map[string]string{"proc/self/mountinfo": strings.Replace(mount, "%s", "/user", 1)}, "", "not below"},
+		"not above the root of a namespace": {map[string]string{"proc/self/cgroup": "0::/../patchbay.service\n"}, "", "not below"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := fakeTree(t)
@@ -155,7 +155,7 @@ func TestDivide(t *testing.T) {
 			t.Errorf("handed down: %q", got)
 		}
 	})
-	t.Run("only those that are there are handed down", func(t *testing.T) {
+	t.Run("only the existing controllers are handed down", func(t *testing.T) {
 		root := fakeTree(t)
 		plant(t, root, service+"/cgroup.controllers", "memory\n")
 		if err := found(t, root).divide(); err != nil {
@@ -179,7 +179,7 @@ func TestDivide(t *testing.T) {
 			t.Errorf("moved, %v", err)
 		}
 	})
-	t.Run("the host moves back where the kernel refuses", func(t *testing.T) {
+	t.Run("the host moves back if the kernel refuses", func(t *testing.T) {
 		root := fakeTree(t)
 		tree := found(t, root)
 		control := filepath.Join(tree.dir, "cgroup.subtree_control")
@@ -194,7 +194,7 @@ func TestDivide(t *testing.T) {
 			t.Errorf("moved back: %q", got)
 		}
 	})
-	t.Run("the host and its offspring move, strangers do not", func(t *testing.T) {
+	t.Run("the host and its descendants move, other processes do not", func(t *testing.T) {
 		tree := found(t, fakeTree(t))
 		for pid, want := range map[int]bool{500: true, 501: true, 502: true, 600: false, 1: false, 777: false} {
 			if tree.ours(pid) != want {

@@ -44,9 +44,9 @@ func (c *cgroup) limit(l Limits) error {
 	return nil
 }
 
-// optional ignores a missing file: without swap accounting there is no memory.swap.max. The kernel
-// answers an attempt to create one with EACCES. In a cgroup that the host has created itself, no
-// existing file gives that error.
+// optional ignores a missing file: without swap accounting there is no memory.swap.max. Writing to
+// a missing file would create it, which the kernel refuses with EACCES. In a cgroup that the host
+// has created itself, no existing file gives that error.
 func optional(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil

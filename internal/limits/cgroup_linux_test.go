@@ -36,7 +36,7 @@ func TestCgroupLimits(t *testing.T) {
 		}
 		return l
 	}
-	t.Run("they are written, and the rest is left to rlimits", func(t *testing.T) {
+	t.Run("limits are written, and the rest is left to rlimits", func(t *testing.T) {
 		l := open(t, false, nil)
 		for file, want := range map[string]string{
 			"memory.max": "268435456", "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "20",
@@ -54,7 +54,7 @@ func TestCgroupLimits(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("what has no controller is left to rlimits too", func(t *testing.T) {
+	t.Run("a limit without a controller is left to rlimits too", func(t *testing.T) {
 		l := open(t, false, map[string]string{service + "/cgroup.controllers": "pids\n"})
 		if l.rest != (Limits{Memory: 256 << 20, Files: 32}) || exists(filepath.Join(l.cgroup.dir, "memory.max")) {
 			t.Errorf("%+v", l.rest)
@@ -76,7 +76,7 @@ func TestOutOfMemory(t *testing.T) {
 		"its own limit killed":                  {"low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n", true},
 		"another's shortage killed":             {"max 0\noom 0\noom_kill 1\n", false},
 		"the limit was reached, without a kill": {"max 40\noom 1\noom_kill 0\n", false},
-		"no such account":                       {"", false},
+		"no counters":                           {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -114,7 +114,7 @@ func bareCgroups(t *testing.T) (s *Cgroups, dir string) {
 }
 
 func TestCgroupsThatAreLeft(t *testing.T) {
-	t.Run("too many that are left are killed, the oldest first", func(t *testing.T) {
+	t.Run("if too many cgroups are left, the oldest are killed", func(t *testing.T) {
 		s, dir := bareCgroups(t)
 		oldest := filepath.Join(dir, "oldest")
 		s.left = append(s.left, &cgroup{oldest})
@@ -130,7 +130,7 @@ func TestCgroupsThatAreLeft(t *testing.T) {
 		}
 		s.left = nil
 	})
-	t.Run("those of dead hosts are removed, those of living ones not", func(t *testing.T) {
+	t.Run("the cgroups of dead hosts are removed, those of running hosts are not", func(t *testing.T) {
 		s, dir := bareCgroups(t)
 		dead := 1 << 22 // larger than any pid (PID_MAX_LIMIT)
 		for _, host := range []int{dead, os.Getpid()} {

@@ -16,15 +16,15 @@ func TestExceeded(t *testing.T) {
 		end    Ending
 		want   string
 	}{
-		"SIGXCPU is about CPU time, in the seconds it is counted in": {limits, Ending{Signal: xcpu}, cpu},
-		"SIGXCPU without a limit is the plugin's own affair":         {Limits{}, Ending{Signal: xcpu}, ""},
-		"SIGKILL after as much CPU time is too":                      {limits, Ending{Signal: killed, CPU: 3 * time.Second}, cpu},
-		"SIGKILL after less is not":                                  {limits, Ending{Signal: killed, CPU: time.Second}, ""},
-		"SIGKILL by the host is not":                                 {limits, Ending{Signal: killed, CPU: 3 * time.Second, ByHost: true}, ""},
-		"SIGKILL in a cgroup out of memory is about memory":          {limits, Ending{Signal: killed, outOfMemory: true}, memory},
-		"memory goes before CPU time":                                {limits, Ending{Signal: killed, CPU: time.Hour, outOfMemory: true}, memory},
-		"a leader that outlived the shortage is not explained by it": {limits, Ending{outOfMemory: true}, ""},
-		"a normal exit exceeds nothing":                              {limits, Ending{CPU: time.Hour}, ""},
+		"SIGXCPU is about CPU time, in whole seconds":        {limits, Ending{Signal: xcpu}, cpu},
+		"SIGXCPU without a limit is not explained":           {Limits{}, Ending{Signal: xcpu}, ""},
+		"SIGKILL after that much CPU time is about CPU time": {limits, Ending{Signal: killed, CPU: 3 * time.Second}, cpu},
+		"SIGKILL after less CPU time is not explained":       {limits, Ending{Signal: killed, CPU: time.Second}, ""},
+		"SIGKILL by the host is not explained":               {limits, Ending{Signal: killed, CPU: 3 * time.Second, ByHost: true}, ""},
+		"SIGKILL in a cgroup out of memory is about memory":  {limits, Ending{Signal: killed, outOfMemory: true}, memory},
+		"memory is named before CPU time":                    {limits, Ending{Signal: killed, CPU: time.Hour, outOfMemory: true}, memory},
+		"a leader that was not killed has no explanation":    {limits, Ending{outOfMemory: true}, ""},
+		"a normal exit exceeds nothing":                      {limits, Ending{CPU: time.Hour}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.limits.exceeded(test.end); got != test.want {

@@ -27,8 +27,8 @@ func TestRlimits(t *testing.T) {
 	}{
 		"no limits give no rlimits":                 {Limits{}, 10, nil},
 		"processes are added to those that run":     {all, 10, []Rlimit{memory, {unix.RLIMIT_NPROC, 18, 18}, files, cpu}},
-		"of processes not to be counted, no limit":  {all, -1, []Rlimit{memory, files, cpu}},
-		"a moment of CPU time is a second":          {Limits{CPU: 1}, 0, []Rlimit{{unix.RLIMIT_CPU, 1, 2}}},
+		"no limit if processes cannot be counted":   {all, -1, []Rlimit{memory, files, cpu}},
+		"CPU time is rounded up to a second":        {Limits{CPU: 1}, 0, []Rlimit{{unix.RLIMIT_CPU, 1, 2}}},
 		"whole seconds of CPU time are not rounded": {Limits{CPU: 5 * time.Second}, 0, []Rlimit{{unix.RLIMIT_CPU, 5, 6}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,10 +99,10 @@ func TestSupport(t *testing.T) {
 		memory, processes string   // the mechanisms
 		notes             []string // expected in the notes of these two
 	}{
-		"a cgroup keeps both":                          {support(both, nil, countless), "cgroup", "cgroup", nil},
-		"half a cgroup keeps one":                      {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
-		"without one it is rlimits, with the reason":   {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
-		"root's processes are not limited without one": {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
+		"a cgroup enforces both":                    {support(both, nil, countless), "cgroup", "cgroup", nil},
+		"a cgroup with one controller enforces one": {support(half, nil, nil), "rlimit", "cgroup", []string{"lacks the controller"}},
+		"without a cgroup rlimits enforce both":     {support(nil, reason, nil), "rlimit", "rlimit", []string{"REASON", "shared memory", "all processes of this user"}},
+		"root's processes need a cgroup":            {support(nil, reason, errNoNprocForRoot), "rlimit", "", []string{"REASON", "root"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.support
@@ -116,7 +116,7 @@ func TestSupport(t *testing.T) {
 			}
 		})
 	}
-	t.Run("each limit is accounted for on this system", func(t *testing.T) {
+	t.Run("each limit has a mechanism or a reason on this system", func(t *testing.T) {
 		s := Supported()
 		for _, e := range []Enforcement{s.Memory, s.Processes, s.Files, s.CPU} {
 			if e.By == "" && e.Note == "" {
@@ -133,9 +133,9 @@ func TestNprocObstacle(t *testing.T) {
 		want        error
 	}{
 		"root is not limited":                            {firstPidNamespace, firstUserNamespace, 0, errNoNprocForRoot},
-		"an ordinary user is":                            {firstPidNamespace, firstUserNamespace, 1000, nil},
-		"in a container the others are not seen":         {"pid:[1]", firstUserNamespace, 1000, errUnseenProcesses},
-		"in one with its own users there are none to be": {"pid:[1]", "user:[2]", 1000, nil},
+		"an ordinary user is limited":                    {firstPidNamespace, firstUserNamespace, 1000, nil},
+		"in a container other processes are not seen":    {"pid:[1]", firstUserNamespace, 1000, errUnseenProcesses},
+		"a container with its own user namespace counts": {"pid:[1]", "user:[2]", 1000, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -36,7 +36,7 @@ func Verbs() [][2]string {
 }
 
 // ErrBadCommand is wrapped by the error of a line that is not a command.
-var ErrBadCommand = errors.New("no command")
+var ErrBadCommand = errors.New("not a command")
 
 // Parse reads a line such as "fire turn.input {}". An empty line, and one that begins with #, is a
 // Command without a verb.
@@ -65,10 +65,10 @@ func Parse(line string) (Command, error) {
 		return c, nil
 	}
 	if c.Verb == "restart" || c.Verb == "list" || c.Verb == "quit" {
-		return c, fmt.Errorf("%w: %s takes nothing behind it", ErrBadCommand, c.Verb)
+		return c, fmt.Errorf("%w: %s takes no arguments", ErrBadCommand, c.Verb)
 	}
 	if _, err := rawjson.Parse([]byte(rest)); err != nil {
-		return c, dialect.WithFix(fmt.Errorf("the payload is no JSON object: %w", err), `write it on one line, as in {"message":"hello"}`)
+		return c, dialect.WithFix(fmt.Errorf("the payload is not a JSON object: %w", err), `write it on one line, as in {"message":"hello"}`)
 	}
 	c.Payload = json.RawMessage(rest)
 	return c, nil
@@ -195,7 +195,7 @@ func (s *Session) fire(ctx context.Context, c Command) (err error) {
 			err = stepError(out)
 		}
 	}
-	return s.told(e, err)
+	return s.reportResult(e, err)
 }
 
 // stepError returns the failure of a plugin that did not end the event.
@@ -228,11 +228,11 @@ func (s *Session) call(ctx context.Context, c Command) (err error) {
 	if err == nil && e.Result != nil && !e.Result.Success {
 		err = errors.New(e.Result.Error)
 	}
-	return s.told(e, err)
+	return s.reportResult(e, err)
 }
 
-// told reports the result of a call.
-func (s *Session) told(e Event, err error) error {
+// reportResult reports the result of a call.
+func (s *Session) reportResult(e Event, err error) error {
 	if err != nil {
 		e.Error = err.Error()
 		err = &sent{err}

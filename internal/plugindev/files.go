@@ -42,7 +42,7 @@ func take(places []string) (s snapshot, complete bool) {
 		for _, e := range entries {
 			path := filepath.Join(dirs[n], e.Name())
 			switch {
-			case passedOver(e.Name()):
+			case isIgnored(e.Name()):
 			case len(s)+len(dirs) >= mostFiles:
 				return s, false
 			case e.IsDir():
@@ -64,9 +64,9 @@ func (s snapshot) add(path string, info fs.FileInfo) {
 	}
 }
 
-// passedOver reports names of files that are not part of a plugin: those of version control,
-// interpreters, package managers and editors, and logs.
-func passedOver(name string) bool {
+// isIgnored reports whether a name is that of a file that is not part of a plugin: a file of
+// version control, interpreters, package managers and editors, or a log.
+func isIgnored(name string) bool {
 	switch {
 	case slices.Contains([]string{".git", ".hg", ".svn", ".idea", ".vscode", "__pycache__", "node_modules", ".venv", "venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", "4913"}, name),
 		strings.HasPrefix(name, ".#"), strings.HasPrefix(name, "#"), strings.HasSuffix(name, "~"):
@@ -105,7 +105,7 @@ func dirs(places []string) []string {
 			switch {
 			case err != nil || !e.IsDir():
 				return nil
-			case path != place && passedOver(e.Name()):
+			case path != place && isIgnored(e.Name()):
 				return filepath.SkipDir
 			case len(set) >= mostDirs:
 				return filepath.SkipAll
@@ -117,5 +117,6 @@ func dirs(places []string) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// mostDirs limits the directories that the system watches. Changes in others are found by looking.
+// mostDirs limits the directories that the system watches. Changes in others are found by checks at
+// intervals.
 const mostDirs = 200

@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, line := range []string{"fire", "frie x", "restart now", "call x [1]", "call x {", "again nonsense"} {
 		if _, err := Parse(line); err == nil {
-			t.Errorf("%q is taken", line)
+			t.Errorf("%q was accepted", line)
 		}
 	}
 	if _, err := Parse("list now"); !errors.Is(err, ErrBadCommand) {
@@ -142,7 +142,7 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWritesItsOwnFiles: it is not restarted forever.
+// TestAPluginThatWritesItsOwnFiles: such a plugin is not restarted forever.
 func TestAPluginThatWritesItsOwnFiles(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	home := t.TempDir()

@@ -9,7 +9,7 @@ import (
 
 // arguments returns sample arguments of a tool from its schema: every field, or only the required
 // ones if that does not fit. Examples and defaults in the schema are used first. If nothing fits,
-// the author sees why.
+// the call fails and shows the author why.
 func arguments(raw json.RawMessage) json.RawMessage { return sample.Object(raw, texts) }
 
 // usual holds values for fields of these names.

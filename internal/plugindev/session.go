@@ -59,7 +59,7 @@ type Session struct {
 	last    *Command                 // the last one that was sent to the plugin
 
 	callMu sync.Mutex         // protects the field below
-	cancel context.CancelFunc // gives up the running call; nil: there is none
+	cancel context.CancelFunc // cancels the running call; nil: there is none
 }
 
 // Start opens the plugin and begins to watch its files. A plugin that does not work is an event,
@@ -200,7 +200,7 @@ func (s *Session) unload() error {
 // reload restarts the plugin. The caller holds mu.
 func (s *Session) reload(ctx context.Context, reason string) {
 	if err := s.unload(); err != nil {
-		s.emit(Event{Event: Logged, Level: "warning", Text: "the plugin did not end well", Error: err.Error()})
+		s.emit(Event{Event: Logged, Level: "warning", Text: "the plugin was not closed cleanly", Error: err.Error()})
 	}
 	_ = s.load(ctx, reason) // the error was reported
 }

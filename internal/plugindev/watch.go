@@ -29,14 +29,14 @@ func (s *Session) watch(ctx context.Context, changed func()) {
 	for {
 		if system != nil {
 			for _, dir := range dirs(s.o.places()) {
-				_ = system.Add(dir) // if it cannot be watched, it is looked at
+				_ = system.Add(dir) // if it cannot be watched, it is checked at intervals
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case e := <-events:
-			if passedOver(filepath.Base(e.Name)) {
+			if isIgnored(filepath.Base(e.Name)) {
 				continue
 			}
 			drain(ctx, events)

@@ -40,8 +40,8 @@ var (
 // a collection one for each plugin.
 const mostDeep = 3
 
-// passedOver lists directories that hold no plugins of the tree itself.
-var passedOver = []string{"node_modules", "vendor", "venv", "testdata"}
+// ignoredDirs lists directories that contain no plugins of the tree itself.
+var ignoredDirs = []string{"node_modules", "vendor", "venv", "testdata"}
 
 // All lists the plugins in a tree. Programs count as plugins of scaffold only if nothing else is
 // found, since any program could be one.
@@ -55,7 +55,7 @@ func All(tree string, o Options) []dialect.Found {
 		}
 		for _, e := range entries(dir) {
 			path := filepath.Join(dir, e.Name())
-			if e.IsDir() && depth < mostDeep && !slices.Contains(passedOver, e.Name()) {
+			if e.IsDir() && depth < mostDeep && !slices.Contains(ignoredDirs, e.Name()) {
 				look(path, depth+1)
 			}
 			if f, ok := file(path, e, o.at(tree, dir)); ok && f.Dialect == scaffold {

@@ -48,10 +48,10 @@ func TestOneAndAll(t *testing.T) {
 		"a plugin in Python, its test and a module": {map[string]string{"end.py": hooks, "test_end.py": hooks, "_words.py": hooks, "setup.py": "x = 1\n"},
 			"python:end", []string{"python:end"}},
 		"an agent's plugin called test":      {map[string]string{"dotagent-plugin-test*": script, "lib*": script}, "dotagent:test", []string{"dotagent:test"}},
-		"a tool that is called like its dir": {map[string]string{"words*": "no program by its first bytes", "other*": script}, "scaffold:words", []string{"scaffold:other", "scaffold:words"}},
+		"a tool that is called like its dir": {map[string]string{"words*": "not a program by its first bytes", "other*": script}, "scaffold:words", []string{"scaffold:other", "scaffold:words"}},
 		"a directory with a manifest":        {map[string]string{"notes/manifest.yaml": kagedM, "notes/notes.sh*": script, "run-tests*": script}, "kaged:notes", []string{"kaged:notes"}},
 		"code without a hook, just begun":    {map[string]string{"words.py": "x = 1\n", "README.md": ""}, "python:words", nil},
-		"what editors leave behind":          {map[string]string{"words*": script, "words~*": script, "words.orig*": script, "words.bak*": script, "other.py.orig": hooks}, "scaffold:words", []string{"scaffold:words"}},
+		"copies that editors leave behind":   {map[string]string{"words*": script, "words~*": script, "words.orig*": script, "words.bak*": script, "other.py.orig": hooks}, "scaffold:words", []string{"scaffold:words"}},
 		"several":                            {map[string]string{"a*": script, "b*": script}, "?", []string{"scaffold:a", "scaffold:b"}},
 		"nothing":                            {map[string]string{"README.md": "", ".hidden*": script, "test.sh*": script}, "", nil},
 	} {

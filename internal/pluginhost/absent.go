@@ -82,10 +82,9 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 	h.setup().Logger.Log(context.Background(), level, "plugin left out", attrs...)
 }
 
-// logPassedOver logs the scripts that no dialect accepts because they cannot be executed, and the
-// places whose plugins cannot be listed: each may be a plugin that somebody relies on. Each is
-// logged once.
-func (h *Host) logPassedOver(r *roster) {
+// logIgnored logs, once each, the scripts that no dialect accepts because they cannot be executed,
+// and the places whose plugins cannot be listed. Each may be a plugin on which a user relies.
+func (h *Host) logIgnored(r *roster) {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
 		return
@@ -204,7 +203,7 @@ func (h *Host) logSkippedFailures(out *hook.Outcome) {
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		h.setup().Logger.Warn("a hook failed and was passed over", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
+		h.setup().Logger.Warn("a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
 			"hook", s.Hook, "point", string(out.Point))
 	}
 }

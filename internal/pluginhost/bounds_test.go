@@ -23,8 +23,8 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 		state        dialect.State
 		says         string
 	}{
-		{"nothing can be had: refused", "", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Broken, "read:fs:"},
-		{"nothing can be had: allowed", "allow_unenforced = true\n", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Ready, ""},
+		{"nothing can be enforced: refused", "", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Broken, "read:fs:"},
+		{"nothing can be enforced: allowed", "allow_unenforced = true\n", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Ready, ""},
 		{"no namespaces: hosts are refused", "capabilities = [\"net:api.example:443\"]\n", sandbox.System{Namespaces: none}, dialect.Broken, "net:api.example:443"},
 		{"no namespaces: the whole network is refused without a token", "capabilities = [\"net:*\"]\n", sandbox.System{Namespaces: none}, dialect.Broken, "set token in [server]"},
 		{"no redirection: all ports are refused", "capabilities = [\"net:api.example:*\"]\n", sandbox.System{Redirect: none}, dialect.Broken, "net:api.example:*"},
@@ -61,7 +61,7 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 			}
 		})
 	}
-	t.Run("no namespaces: files are kept all the same", func(t *testing.T) {
+	t.Run("no namespaces: files are protected nevertheless", func(t *testing.T) {
 		h := confinable(t)
 		h.lookers()
 		o := h.options()
@@ -81,13 +81,13 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 				strings.Contains(f.Problem, "EPERM") && strings.Contains(f.Fix, "user namespaces")
 		}
 		if findings := host.Doctor(); !slices.ContainsFunc(findings, level) {
-			t.Errorf("nothing says what the level means: %+v", findings)
+			t.Errorf("no finding explains the level of the sandbox: %+v", findings)
 		}
 	})
 }
 
-// TestBoundsOfAPluginThatHasAnotherName: a plugin is refused if its restrictions stand under a name
-// that is known only once it runs.
+// TestBoundsOfAPluginThatHasAnotherName: a plugin is refused if the configuration restricts it
+// under a name that is known only once it runs.
 func TestBoundsOfAPluginThatHasAnotherName(t *testing.T) {
 	for _, c := range []struct {
 		rule, config string

@@ -58,7 +58,7 @@ func textBase(text []byte) string {
 var ErrBadChange = errors.New("the change cannot be made")
 
 // ErrBase is returned if the file has changed since the preview.
-var ErrBase = errors.New("the file was changed since: look at the change again")
+var ErrBase = errors.New("the file has changed since the preview: preview the change again")
 
 // PreviewConfig returns the text that the configuration file would have after the changes. It
 // writes nothing.
@@ -161,7 +161,7 @@ func (h *Host) changedBy(text []byte, c ConfigChange, room *int) ([]byte, error)
 	case Disconnect:
 		err = edit.disconnect(c)
 	default:
-		err = fmt.Errorf("%.80q cannot be set: one of enabled, priority, config, connect, disconnect can", c.Set)
+		err = fmt.Errorf("%.80q cannot be set; these can be: enabled, priority, config, connect, disconnect", c.Set)
 	}
 	return edit.text, badChange(err)
 }

@@ -31,7 +31,7 @@ func TestChangeConfig(t *testing.T) {
 	}{
 		{"enabled", []pluginhost.ConfigChange{set("enabled", "false")}, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\nenabled = false\n"},
 		{"nothing new", []pluginhost.ConfigChange{set("enabled", "true"), set("priority", "7"), set("config", `{"mode":"slow","header":"h"}`)}, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n"},
-		{"a priority, and none", []pluginhost.ConfigChange{set("priority", "9")}, "priority = 9 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n"},
+		{"a priority", []pluginhost.ConfigChange{set("priority", "9")}, "priority = 9 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n"},
 		{"no priority", []pluginhost.ConfigChange{set("priority", "null")}, "config = { mode = 'slow', header = \"h\" } # slowly\n"},
 		{"a config", []pluginhost.ConfigChange{set("config", `{"mode":"fast","level":3}`)}, "priority = 7 # seven\nconfig = { mode = \"fast\", level = 3 } # slowly\n"},
 		{"all at once", []pluginhost.ConfigChange{set("priority", "1"), set("config", `{"mode":"fast"}`), set("enabled", "false")},
@@ -113,7 +113,7 @@ func TestAChangeIsMadeForOneText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := edit.Undo(); !errors.Is(err, pluginhost.ErrBase) || n.read(n.config) != "# mine\n" {
-		t.Errorf("undone over what somebody else wrote: %v\n%s", err, n.read(n.config))
+		t.Errorf("Undo overwrote a later change: %v\n%s", err, n.read(n.config))
 	}
 }
 
@@ -133,7 +133,7 @@ func TestDeclaredSecretsAreNotShown(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 	if _, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "header", Value: json.RawMessage(`"…"`)}); !errors.Is(err, pluginhost.ErrBadValue) {
-		t.Errorf("what is shown is no value: %v", err)
+		t.Errorf("the placeholder was accepted as a value: %v", err)
 	}
 	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "header", Value: json.RawMessage(`"psst-psst"`)})
 	if err != nil || string(change.Knob.Value) != `"…"` || !strings.Contains(n.read(n.config), "psst-psst") {
@@ -149,13 +149,13 @@ func TestASecretOfAConfigStays(t *testing.T) {
 		t.Errorf("%v\n%s", err, edit.New)
 	}
 	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"url":"https://…@example.com/x"}`)}); err == nil || !strings.Contains(err.Error(), "config.url") {
-		t.Errorf("a value that is half shown, and changed: %v", err)
+		t.Errorf("a changed value of which a part is hidden: %v", err)
 	}
 	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"and so on…"}`)}); err != nil {
-		t.Errorf("three dots that stand for themselves: %v", err)
+		t.Errorf("a placeholder at a value that is not hidden: %v", err)
 	}
 	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"…"}`)}); err == nil || !strings.Contains(err.Error(), "config.header") {
-		t.Errorf("a value that is no secret: %v", err)
+		t.Errorf("a value that is not a secret: %v", err)
 	}
 }
 
@@ -178,10 +178,10 @@ func TestChangeConfigIsBounded(t *testing.T) {
 	deep := set("config", strings.Repeat(`{"a":`, 9000)+"1"+strings.Repeat("}", 9000))
 	lists := set("config", `{"a":`+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"}")
 	for rule, changes := range map[string][]pluginhost.ConfigChange{
-		"in one change":      {many(0, 400)},
-		"in several":         {many(0, 100), many(100, 100), many(200, 100)},
-		"deep in each other": {deep},
-		"deep lists":         {lists},
+		"in one change": {many(0, 400)},
+		"in several":    {many(0, 100), many(100, 100), many(200, 100)},
+		"nested deep":   {deep},
+		"deep lists":    {lists},
 	} {
 		if _, err := host.PreviewConfig(changes); !errors.Is(err, pluginhost.ErrBadChange) || !strings.Contains(err.Error(), "by hand") {
 			t.Errorf("%s: %.200v", rule, err)

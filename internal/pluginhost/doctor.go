@@ -91,7 +91,7 @@ func examine(e *entry) []Finding {
 	named := func(p dialect.Problem) bool { return strings.Contains(p.Message, "it calls itself") }
 	if e.plugin != nil && e.info.Called != "" && !slices.ContainsFunc(warnings, named) { // the dialect may have reported it
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
-			Message: fmt.Sprintf("it calls itself %q, and is called as its file is", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
+			Message: fmt.Sprintf("it calls itself %q, but has the name of its file", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
 	}
 	switch {
 	case e.state == dialect.Broken && len(e.found.Problems) == 0:

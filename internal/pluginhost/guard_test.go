@@ -149,7 +149,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 		point hook.Point
 		says  string // in the log; "": nothing
 	}{
-		{"a scaffold script is not executable", unexecutable, hook.ToolBefore, "this script is not executable, so it is passed over; chmod +x "},
+		{"a scaffold script is not executable", unexecutable, hook.ToolBefore, "this script is not executable, so it is ignored; chmod +x "},
 		{"it is not needed here", unexecutable, hook.CommandBefore, ""},
 		{"it is disabled", func(h house) {
 			unexecutable(h)
@@ -311,7 +311,7 @@ func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 	if _, err := host.Fire(t.Context(), hook.CommandDone, json.RawMessage(gitCommand)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a hook failed and was passed over", "plugin=guard", "the webhook is down", "hook=notify", "point=command.done"} {
+	for _, want := range []string{"a hook failed and was skipped", "plugin=guard", "the webhook is down", "hook=notify", "point=command.done"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}

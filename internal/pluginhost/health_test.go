@@ -75,7 +75,7 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 	home := newHouse(t)
 	home.sleepers("one", "two", "three")
 	host := home.open()
-	t.Run("of one, the others are not asked", func(t *testing.T) {
+	t.Run("of one plugin; the others are not asked", func(t *testing.T) {
 		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx, "two") })
 		if got := home.asked(); len(got) != 1 || got[0] != "two" {
 			t.Errorf("asked: %v", got)
@@ -83,7 +83,7 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 		wantHealth(t, host, "two", "no answer to health")
 		wantHealth(t, host, "one", "unknown")
 	})
-	t.Run("of all", func(t *testing.T) {
+	t.Run("of all plugins", func(t *testing.T) {
 		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx) })
 		if got := home.asked(); len(got) != 4 { // one after another, the first would have used all of the time
 			t.Errorf("asked: %v", got)
@@ -92,7 +92,7 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 			wantHealth(t, host, name, "no answer to health")
 		}
 	})
-	t.Run("of nobody there is", func(t *testing.T) {
+	t.Run("of an unknown plugin", func(t *testing.T) {
 		if err := host.CheckHealth(t.Context(), "nobody"); err == nil {
 			t.Error("no error")
 		}

@@ -74,7 +74,8 @@ func passwordIn(address string) string {
 	return password
 }
 
-// shortest is the length from which on a secret is searched for. Shorter ones occur in many words.
+// shortest is the length of the shortest secret that is searched for. Shorter ones occur in many
+// words.
 const shortest = 6
 
 // Clean returns the text with every secret replaced by "[secret]".

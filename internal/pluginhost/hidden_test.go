@@ -41,11 +41,11 @@ enabled = false
 	before := h.Hidden()
 	for _, want := range []string{"the-server-token", "in-the-address", "far-key", "deep-down", "123456", "from-the-environment"} {
 		if !slices.Contains(before.Texts, want) {
-			t.Errorf("%s is not among what is secret", want)
+			t.Errorf("%s is not among the secrets", want)
 		}
 	}
 	if slices.Contains(before.Texts, "vi") {
-		t.Error("a variable that is no secret is")
+		t.Error("a variable that is not a secret is among the secrets")
 	}
 	write("secrets.toml", "FAR_KEY = \"another-key\"\n")
 	if err := h.Reload(t.Context(), nil); err != nil {

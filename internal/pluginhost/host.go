@@ -89,7 +89,7 @@ type entry struct {
 	info     dialect.Info    // from its files, then from the running plugin
 	state    dialect.State
 	err      error  // why it is not ready
-	leftOut  bool   // the log already says so
+	leftOut  bool   // the log already says that it is left out
 	named    bool   // the caller named its path: a search does not find it
 	hidden   string // for a project's plugin: the path of the user's plugin with the same name; "": there is none
 	trust    trust.Verdict
@@ -105,7 +105,7 @@ type entry struct {
 }
 
 // Open finds plugins, starts them and returns when each is ready or has failed. The failure of a
-// plugin is no error of Open: [Host.Plugins] lists the plugin with the reason. ctx limits the
+// plugin is not an error of Open: [Host.Plugins] lists the plugin with the reason. ctx limits the
 // opening, not the life of the host.
 func Open(ctx context.Context, opts *Options) (*Host, error) {
 	s, err := opts.setup()
@@ -422,7 +422,7 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// encodeObject is encode for arguments. nil becomes an empty object, and a value that is no object
+// encodeObject is encode for arguments. nil becomes an empty object. A value that is not an object
 // is an error.
 func encodeObject(v any) (json.RawMessage, error) {
 	raw, err := encode(v)

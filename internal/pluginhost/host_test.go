@@ -296,7 +296,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("unknown tool: %v", err)
 	}
 	if _, err := host.CallTool(t.Context(), "plugin_alpha_hello", []int{1}); err == nil {
-		t.Error("a list was taken for arguments")
+		t.Error("a list was accepted as arguments")
 	}
 	d, err := host.Plugin("alpha")
 	if err != nil || d.Counters.Calls != 1 || d.Health != "ok" || d.Pid == nil || len(d.Wiring) != 1 || d.Wiring[0].Point != hook.TurnInput {
@@ -330,11 +330,11 @@ func TestPathsAreOpenedBesideWhatIsFound(t *testing.T) {
 	}
 	o.Paths = []string{filepath.Join(h.home, "nothing")}
 	if _, err := pluginhost.Open(t.Context(), o); !errors.Is(err, pluginhost.ErrNotFound) {
-		t.Errorf("a path that is no plugin: %v", err)
+		t.Errorf("a path that is not a plugin: %v", err)
 	}
 }
 
-func TestACloseHostSaysSo(t *testing.T) {
+func TestCallsOfAClosedHostFail(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("a", "alpha", 500)
 	host := h.open()

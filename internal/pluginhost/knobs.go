@@ -51,7 +51,7 @@ func (h *Host) knobs(e *entry) []Knob {
 	return out
 }
 
-// shownKnob replaces the value of a knob by a placeholder if it is a secret. A default is no
+// shownKnob replaces the value of a knob by a placeholder if it is a secret. A default is not a
 // secret: it is in the manifest.
 func (e *entry) shownKnob(k Knob) Knob {
 	if k.Source != fromDefault && k.Source != "" && e.hides(k.Path) {
@@ -184,7 +184,7 @@ func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Resu
 	if s.Project {
 		file = h.setup().projectFile()
 		if sameFile(file, h.setup().dirs.ConfigFile) {
-			return editfile.Result{}, fmt.Errorf("%s is your own configuration: a project needs a directory of its own", file)
+			return editfile.Result{}, fmt.Errorf("%s is your own configuration: a project needs its own directory", file)
 		}
 		place = editfile.Place{Dir: h.setup().projectRoot, Name: config.ProjectFile, Mode: 0o644}
 		key = h.sectionKey(e, project)

@@ -136,7 +136,7 @@ func TestSetKnob(t *testing.T) {
 		t.Fatalf("%+v, %v", change, err)
 	}
 	if string(change.Knob.Value) != "4" || change.Knob.Source != "user" {
-		t.Errorf("the knob stands at %s, from %s", change.Knob.Value, change.Knob.Source)
+		t.Errorf("the knob has the value %s, from %s", change.Knob.Value, change.Knob.Source)
 	}
 	if want := strings.Replace(before, "'slow' }", "'slow', level = 4 }", 1); n.read(n.config) != want {
 		t.Errorf("the file is\n%s\nwant\n%s", n.read(n.config), want)
@@ -301,7 +301,7 @@ func TestNotificationsReachTheHost(t *testing.T) {
 			t.Errorf("%+v", one)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("nothing was heard")
+		t.Fatal("no notification arrived")
 	}
 	detail, err := host.Plugin("notes")
 	if err != nil || detail.Counters.Notifications != 1 || len(detail.Notifications) != 1 || detail.Notifications[0].Method != "notes.spoken" {
@@ -338,6 +338,6 @@ func listedElsewhere(t *testing.T, host *pluginhost.Host) {
 		t.Error(err)
 	}
 	if !both() {
-		t.Error("what was said in a project that is closed is not listed any more")
+		t.Error("the notifications of a closed project are not listed any more")
 	}
 }

@@ -37,9 +37,9 @@ func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 	}
 	running, skipped := states()
 	if len(running) != 16 || running[0] != "p03" || running[15] != "p18" {
-		t.Errorf("running are %d: %v; the disabled, the broken and the one whose name is taken leave their places", len(running), running)
+		t.Errorf("%d plugins run: %v; the disabled one, the broken one and the one whose name is taken must not count", len(running), running)
 	}
-	if len(skipped) != 1 || skipped[0].Name != "p19" || skipped[0].Error == nil || !strings.Contains(*skipped[0].Error, "16 plugins are the most scaffold allows") ||
+	if len(skipped) != 1 || skipped[0].Name != "p19" || skipped[0].Error == nil || !strings.Contains(*skipped[0].Error, "scaffold allows at most 16 plugins") ||
 		!strings.Contains(*skipped[0].Error, "disable it") {
 		t.Errorf("skipped are %+v", skipped)
 	}

@@ -100,11 +100,11 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 		}
 		switch all, owners := r.names.bearing(x.key), r.names.placed(x.key); {
 		case len(all) > 1:
-			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. What it restricts holds for all of them; "+
-				"what it gives goes to %s", len(all), all.list(x.key), owners.receiver()))
+			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. What it restricts applies to all of them; "+
+				"what it grants goes to %s", len(all), all.list(x.key), owners.receiver()))
 		case len(all) == 1 && len(owners) == 0 && len(x.gives) > 0:
 			problems = append(problems, x.problemf("write it under ["+document.KeyPath("plugins", all[0].place)+"]",
-				"does not give %s to %s, which only calls itself so", strings.Join(x.gives, " and "), all[0].path))
+				"does not grant %s to %s, which only calls itself so", strings.Join(x.gives, " and "), all[0].path))
 		}
 	}
 	return problems

@@ -20,8 +20,8 @@ func TestFindingsAboutNames(t *testing.T) {
 		{rule: "no plugin has it: secrets", secrets: "[plugins.keper]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "no plugin is called keper", fix: `did you mean "keeper"?`},
 		{rule: "two have it", config: "[plugins.keeper]\npriority = 1\n", where: "config.toml:1:10", problem: "means 2 plugins", fix: `[plugins."kaged:keeper"]`, log: "means 2 plugins"},
 		{rule: "two have it: secrets", secrets: "[plugins.keeper]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "means 2 plugins", fix: `[plugins."kaged:keeper"]`, log: "means 2 plugins"},
-		{rule: "env under what it calls itself", config: "[plugins.real]\nenv = [\"TOKEN\"]\n", where: "config.toml:1:10", problem: "env", fix: "[plugins.file]", log: "env"},
-		{rule: "secrets under what it calls itself", secrets: "[plugins.real]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "secrets", fix: "[plugins.file]", log: "secrets"},
+		{rule: "env under the name it calls itself", config: "[plugins.real]\nenv = [\"TOKEN\"]\n", where: "config.toml:1:10", problem: "env", fix: "[plugins.file]", log: "env"},
+		{rule: "secrets under the name it calls itself", secrets: "[plugins.real]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "secrets", fix: "[plugins.file]", log: "secrets"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			h := newHouse(t)
@@ -54,7 +54,7 @@ func TestFindingsAboutNames(t *testing.T) {
 			}
 		})
 	}
-	t.Run("none, where every section means one plugin", func(t *testing.T) {
+	t.Run("no finding if every section means one plugin", func(t *testing.T) {
 		h := newHouse(t)
 		h.scaffold("file", "real", 500)
 		h.keeper("keeper", "keeper")

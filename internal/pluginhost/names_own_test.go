@@ -85,7 +85,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 		}
 		return string(out.Payload)
 	}
-	t.Run("both names name it", func(t *testing.T) {
+	t.Run("both names mean it", func(t *testing.T) {
 		h := newHouse(t)
 		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
 		host := h.open()
@@ -136,10 +136,10 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		if _, err := os.Stat(filepath.Join(h.home, ".agent/plugins/foo.py")); err == nil {
-			t.Error("it was saved all the same")
+			t.Error("the code was saved nevertheless")
 		}
 	})
-	t.Run("env goes by the file", func(t *testing.T) {
+	t.Run("env is granted by the name of the file", func(t *testing.T) {
 		h := newHouse(t)
 		h.write(".agent/plugins/foo.py", "import os\n"+strings.Replace(code("bar", "@"), `" @"`, `os.environ.get("TOKEN", "none")`, 1), 0o644)
 		for config, want := range map[string]string{"[plugins.foo]\nenv = [\"TOKEN\"]\n": `{"text":"xtoken"}`, "[plugins.bar]\nenv = [\"TOKEN\"]\n": `{"text":"xnone"}`} {
@@ -149,7 +149,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			}
 		}
 	})
-	t.Run("restrictions under what it calls itself", func(t *testing.T) {
+	t.Run("restrictions under the name it calls itself", func(t *testing.T) {
 		h := newHouse(t)
 		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
 		h.config("[plugins.bar]\nenabled = false\n")

@@ -77,9 +77,9 @@ func (h house) tokened() *pluginhost.Options {
 	return o
 }
 
-// TestWhatGivesGoesByThePlace: secrets, variables and storage go to the plugin whose directory has
-// the name.
-func TestWhatGivesGoesByThePlace(t *testing.T) {
+// TestGrantsGoByThePlace: secrets, variables and storage go to the plugin whose directory has the
+// name.
+func TestGrantsGoByThePlace(t *testing.T) {
 	const gifts, secret = "env = [\"TOKEN\"]\n", "key = \"secret\"\n"
 	for _, c := range []struct {
 		rule, config, secrets string
@@ -91,11 +91,11 @@ func TestWhatGivesGoesByThePlace(t *testing.T) {
 			dirs: map[string]string{"notes": "notes"}, ask: "notes", name: "notes", want: "secret token notes"},
 		{rule: "the plugin only calls itself so", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "notes", name: "notes", want: "none none evil"},
-		{rule: "the directory's name, where the plugin calls itself otherwise", config: "[plugins.evil]\n" + gifts, secrets: "[plugins.evil]\n" + secret,
+		{rule: "the directory's name, if the plugin calls itself otherwise", config: "[plugins.evil]\n" + gifts, secrets: "[plugins.evil]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "evil", name: "notes", want: "secret token evil"},
 		{rule: "the dialect in front", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
 			dirs: map[string]string{"notes": "notes"}, scaffold: []string{"notes"}, ask: "kaged:notes", name: "notes", want: "secret token notes"},
-		{rule: "the dialect in front of a name it gives itself", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
+		{rule: "the dialect in front of the name it calls itself", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "notes", name: "notes", want: "none none evil"},
 		{rule: "a directory is called like another plugin with its dialect in front: neither gets it", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
 			dirs: map[string]string{"notes": "notes", "kaged:notes": "other"}, ask: "other", name: "other", want: "none none kaged:notes"},
@@ -192,7 +192,7 @@ func TestStorageIsNotShared(t *testing.T) {
 	h.keeper("evil", "notes")
 	host = h.open()
 	if got := tell(t, host, "notes", "notes"); got != "none none evil" {
-		t.Errorf("one that calls itself so has %q", got)
+		t.Errorf("another plugin with that name has %q", got)
 	}
 	if err := host.Close(); err != nil {
 		t.Fatal(err)
@@ -246,26 +246,26 @@ esac
 	}
 }
 
-// TestWhatRestrictsHoldsForAllWhoBearTheName: a restriction applies to every plugin with the name,
-// or the plugin is not started.
-func TestWhatRestrictsHoldsForAllWhoBearTheName(t *testing.T) {
+// TestRestrictionsApplyToAllWithTheName: a restriction applies to every plugin with the name, or
+// the plugin is not started.
+func TestRestrictionsApplyToAllWithTheName(t *testing.T) {
 	const off, none = "enabled = false\n", "capabilities = []\n"
 	for _, c := range []struct {
 		rule, config string
 		states       string // of the plugins keeper (kaged, in dir) and scaf (scaffold, in file)
 		kaged        string // what the kaged plugin saw; "": it did not run
 	}{
-		{"disabled by what it calls itself", "[plugins.keeper]\n" + off, "keeper:disabled scaf:ready", ""},
+		{"disabled by the name it calls itself", "[plugins.keeper]\n" + off, "keeper:disabled scaf:ready", ""},
 		{"disabled by its directory", "[plugins.dir]\n" + off, "keeper:disabled scaf:ready", ""},
 		{"disabled by its directory with the dialect", "[plugins.\"kaged:dir\"]\n" + off, "keeper:disabled scaf:ready", ""},
-		{"enabled by one name does not undo it", "[plugins.dir]\nenabled = true\n[plugins.keeper]\n" + off, "keeper:disabled scaf:ready", ""},
+		{"disabled by one name and enabled by another", "[plugins.dir]\nenabled = true\n[plugins.keeper]\n" + off, "keeper:disabled scaf:ready", ""},
 		{"disabled by another dialect's name", "[plugins.\"scaffold:keeper\"]\n" + off, "keeper:ready scaf:ready", confined},
 		{"disabled by a name that is known once it runs", "[plugins.scaf]\n" + off, "keeper:ready scaf:disabled", confined},
-		{"confined by what it calls itself", "[plugins.keeper]\n" + none, "keeper:ready scaf:ready", "nothing"},
+		{"confined by the name it calls itself", "[plugins.keeper]\n" + none, "keeper:ready scaf:ready", "nothing"},
 		{"confined by its directory", "[plugins.dir]\n" + none, "keeper:ready scaf:ready", "nothing"},
-		{"of two lists what is in both", "[plugins.dir]\nGRANTS[plugins.keeper]\n" + none, "keeper:ready scaf:ready", "nothing"},
-		{"what it calls itself grants nothing it has not declared", "[plugins.keeper]\nALL", "keeper:ready scaf:ready", confined},
-		{"its directory does", "[plugins.dir]\nALL", "keeper:ready scaf:ready", free},
+		{"of two lists, only capabilities in both count", "[plugins.dir]\nGRANTS[plugins.keeper]\n" + none, "keeper:ready scaf:ready", "nothing"},
+		{"the name it calls itself grants nothing that it has not declared", "[plugins.keeper]\nALL", "keeper:ready scaf:ready", confined},
+		{"the name of its directory grants more than it has declared", "[plugins.dir]\nALL", "keeper:ready scaf:ready", free},
 		{"confined by a name that is known once it runs", "[plugins.scaf]\n" + none, "keeper:ready scaf:broken", confined},
 		{"limited by a name that is known once it runs", "[plugins.scaf.limits]\nopen_files = 50\n", "keeper:ready scaf:broken", confined},
 		{"limited less by a name that is known once it runs", "[plugins.file.limits]\nopen_files = 40\n[plugins.scaf.limits]\nopen_files = 50\n", "keeper:ready scaf:ready", confined},
@@ -342,11 +342,11 @@ done
 		rule, config string
 		want         int
 	}{
-		{"what it calls itself", "[plugins.real]\npriority = 1\n", 1},
+		{"the name it calls itself", "[plugins.real]\npriority = 1\n", 1},
 		{"its file", "[plugins.file]\npriority = 2\n", 2},
 		{"with the dialect", "[plugins.\"scaffold:real\"]\npriority = 3\n", 3},
-		{"the dialect goes first", "[plugins.\"scaffold:file\"]\npriority = 4\n[plugins.file]\npriority = 2\n", 4},
-		{"the file goes before what it calls itself", "[plugins.file]\npriority = 2\n[plugins.real]\npriority = 1\n", 2},
+		{"the name with the dialect comes first", "[plugins.\"scaffold:file\"]\npriority = 4\n[plugins.file]\npriority = 2\n", 4},
+		{"the name of the file comes before the name it calls itself", "[plugins.file]\npriority = 2\n[plugins.real]\npriority = 1\n", 2},
 		{"another dialect's", "[plugins.\"kaged:file\"]\npriority = 4\n", 500},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -20,8 +20,8 @@ type watchers struct {
 	all  map[int]func(Change)
 }
 
-// Watch calls f whenever the tools or offers of plugins change. f must return at once. stop ends
-// that.
+// Watch calls f whenever the tools or offers of plugins change. f must return at once. After stop,
+// f is not called again.
 func (h *Host) Watch(f func(Change)) (stop func()) {
 	h.watching.mu.Lock()
 	defer h.watching.mu.Unlock()

@@ -75,7 +75,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		})
 	}
 	for _, file := range []string{".local/scaffold/plugins/p", ".agent/plugins/p.py"} {
-		t.Run(file+" is passed over", func(t *testing.T) {
+		t.Run(file+" is ignored", func(t *testing.T) {
 			h := newHouse(t)
 			path := h.pipe(file)
 			soon(t, func() {

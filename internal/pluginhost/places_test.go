@@ -112,8 +112,8 @@ done
 	}
 }
 
-// TestPluginsThatLieElsewhere: plugins that are only linked into the place for plugins cannot be
-// changed by a plugin that may write where their files are. Most plugins are not confined.
+// TestPluginsThatLieElsewhere: a plugin whose files are outside of the place for plugins, and only
+// linked there, cannot be changed by another plugin that may write to those files.
 func TestPluginsThatLieElsewhere(t *testing.T) {
 	for name, grant := range map[string]string{"a grant around them": "src", "a grant of one": "src/victim", "a grant in one": "src/kaged/new", "a grant beside one": "src/victim/cache"} {
 		t.Run(name, func(t *testing.T) {

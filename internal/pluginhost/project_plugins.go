@@ -110,7 +110,7 @@ func (s *search) hidden(b pluginNames) string {
 // hide leaves out a project's plugin that has the name of one of the user's own.
 func (s *search) hide(e *entry) {
 	if e.hidden = s.hidden(e.names); e.hidden != "" && e.state != dialect.Disabled {
-		e.state, e.err = dialect.Skipped, dialect.WithFix(fmt.Errorf("the project's plugin has the name of your own, %s, which goes first", e.hidden),
+		e.state, e.err = dialect.Skipped, dialect.WithFix(fmt.Errorf("the project's plugin has the name of your own plugin, %s, which is used instead", e.hidden),
 			"rename one of them")
 	}
 }
@@ -180,7 +180,7 @@ func (h *Host) fromProject(st projectfiles.Status) []Finding {
 		}
 	}
 	if len(names) > 0 {
-		findings = append(findings, Finding{Severity: SeverityInfo, Where: st.Plugins(), Problem: "from the project, which you trust, come the plugins " + strings.Join(names, ", ")})
+		findings = append(findings, Finding{Severity: SeverityInfo, Where: st.Plugins(), Problem: "plugins of the project, which you trust: " + strings.Join(names, ", ")})
 	}
 	if configs := h.setup().configs.Load(); len(configs.project.Plugins) > 0 {
 		names := slices.Sorted(maps.Keys(configs.project.Plugins))

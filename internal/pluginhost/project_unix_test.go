@@ -59,7 +59,7 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	root := h.site(".local/share/kaged/plugins/notes")
 	h.trustSite(root)
 	in := func(o *pluginhost.Options) *pluginhost.Options { o.Dir = root; return o }
-	h.keeper("other", "other") // it would find what the first one stored, if it were called
+	h.keeper("other", "other") // a plugin in this place would find what the first one stored
 	if got := tell(t, h.openWith(in(h.tokened())), "notes", "notes"); got != "none none notes" {
 		t.Errorf("the project's: %s", got)
 	}

@@ -56,19 +56,19 @@ func TestRefresh(t *testing.T) {
 	}
 	refresh()
 	if got := message(); got != `{"message":"hi one two"}` {
-		t.Errorf("a plugin that has come takes part: %s", got)
+		t.Errorf("a new plugin does not take part: %s", got)
 	}
 	if !slices.ContainsFunc(host.Tools(), func(tool pluginhost.Tool) bool { return tool.Plugin == "two" }) {
 		t.Error("its tool is not listed")
 	}
 	if pid() != before {
-		t.Error("the plugin at work was disturbed")
+		t.Error("the working plugin was restarted")
 	}
 
 	home.scaffold("zbroken", "three", 700)
 	refresh()
 	if got := message(); got != `{"message":"hi one two three"}` {
-		t.Errorf("a broken plugin that was fixed gets another try: %s", got)
+		t.Errorf("a broken plugin that was fixed does not take part: %s", got)
 	}
 
 	if err := os.Remove(filepath.Join(home.home, ".local/scaffold/plugins/two")); err != nil {
@@ -76,7 +76,7 @@ func TestRefresh(t *testing.T) {
 	}
 	refresh()
 	if got := message(); got != `{"message":"hi one three"}` {
-		t.Errorf("a plugin that is gone takes no part: %s", got)
+		t.Errorf("a removed plugin takes part: %s", got)
 	}
 	if _, err := host.CallTool(t.Context(), "plugin_two_hello", nil); !errors.Is(err, pluginhost.ErrNotFound) {
 		t.Errorf("its tool is still there: %v", err)
@@ -111,29 +111,29 @@ func TestSources(t *testing.T) {
 		t.Errorf("saved %+v, want path %s", saved, want)
 	}
 	if got := final(); got != `{"text":"x END"}` {
-		t.Errorf("a saved plugin is at work: %s", got)
+		t.Errorf("a saved plugin does not take part: %s", got)
 	}
 	if _, err := pythonfile.Of(host).Save(ctx, "footer", strings.ReplaceAll(footer, "END", "FIN")); err != nil {
 		t.Fatal(err)
 	}
 	if got := final(); got != `{"text":"x FIN"}` {
-		t.Errorf("saved again, the new code is at work: %s", got)
+		t.Errorf("the new code does not take part after it was saved: %s", got)
 	}
 	if there, err := pythonfile.Of(host).Create(ctx, "footer", footer); !errors.Is(err, fs.ErrExist) || there.Path != saved.Path {
 		t.Errorf("a file was written over: %+v, %v", there, err)
 	}
 	_, err = pythonfile.Of(host).Save(ctx, "footer", "def broken(:\n")
 	if code, ok := errors.AsType[*pythonfile.CodeError](err); !ok || code.Problem.Line != 1 {
-		t.Errorf("code that is no Python: %v", err)
+		t.Errorf("code that is not Python: %v", err)
 	}
 	if got := final(); got != `{"text":"x FIN"}` {
-		t.Errorf("and the old code stays: %s", got)
+		t.Errorf("the old code does not stay: %s", got)
 	}
 	if _, err := pythonfile.Of(host).Save(ctx, "other", footer); !errors.Is(err, pythonfile.ErrBadName) {
 		t.Errorf("a name that another file has: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(home.home, ".agent/plugins/other.py")); err == nil {
-		t.Error("it was saved all the same")
+		t.Error("the code was saved nevertheless")
 	}
 	if _, err := pythonfile.Of(host).Save(ctx, "../evil", footer); !errors.Is(err, pythonfile.ErrBadName) {
 		t.Errorf("a name that escapes: %v", err)
@@ -142,7 +142,7 @@ func TestSources(t *testing.T) {
 	home.write(".agent/plugins/bad.py", "def broken(:\n", 0o644)
 	list, err := pythonfile.Of(host).List(ctx)
 	if err != nil || len(list) != 2 || list[0].Name != "bad" || list[0].Err == nil || list[1].Name != "footer" || list[1].Err != nil {
-		t.Errorf("a file that somebody put there is listed: %+v, %v", list, err)
+		t.Errorf("a file that was not saved through the host is not listed: %+v, %v", list, err)
 	}
 	one, err := pythonfile.Of(host).Get(ctx, "footer")
 	if err != nil || !strings.Contains(one.Content, "FIN") || !strings.Contains(string(one.Metadata), `"footer"`) {
@@ -152,9 +152,9 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := final(); got != `{"text":"x"}` {
-		t.Errorf("a deleted plugin takes no part: %s", got)
+		t.Errorf("a deleted plugin takes part: %s", got)
 	}
 	if _, err := pythonfile.Of(host).Reload(ctx, "footer"); !errors.Is(err, pluginhost.ErrNotFound) {
-		t.Errorf("and is not found: %v", err)
+		t.Errorf("a deleted plugin is found: %v", err)
 	}
 }

@@ -132,7 +132,7 @@ func (h *Host) retire(old, now *roster) error {
 		}
 		h.awaitIdle(old)
 		if err := h.dismissOld(old, now); err != nil {
-			h.setup().Logger.Warn("a plugin did not end well", "err", err)
+			h.setup().Logger.Warn("a plugin was not closed cleanly", "err", err)
 		}
 	})
 	return nil

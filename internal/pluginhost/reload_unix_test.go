@@ -43,7 +43,7 @@ func TestReload(t *testing.T) {
 	host := home.open()
 	one, two := pidOf(host, "one"), pidOf(host, "two")
 
-	t.Run("what the configuration says now counts, and the others go on undisturbed", func(t *testing.T) {
+	t.Run("the new configuration applies, and the other plugins go on undisturbed", func(t *testing.T) {
 		home.config("[plugins.two]\npriority = 10\n")
 		reload(t, host)
 		if got := message(t, host); got != "hi two one" {
@@ -145,7 +145,7 @@ done
 		t.Errorf("an event that begins now: %q", got)
 	}
 	if !alive(old) {
-		t.Error("the plugin that the event is still to ask was ended")
+		t.Error("a plugin that the event has not called yet was ended")
 	}
 	home.write("go", "", 0o644)
 	r := <-done
@@ -183,7 +183,7 @@ func waitUntil(t *testing.T, what string, happened func() bool) {
 			return
 		}
 	}
-	t.Fatalf("never: %s", what)
+	t.Fatalf("waited in vain until %s", what)
 }
 
 // alive reports whether a process exists.

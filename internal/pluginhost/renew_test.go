@@ -31,7 +31,7 @@ func TestChangesAreTakenTogether(t *testing.T) {
 		first := h.renewals.join(h, e)
 		time.Sleep(together - time.Millisecond)
 		if second := h.renewals.join(h, e); second != first {
-			t.Error("a change within the time is not taken together with the first")
+			t.Error("a change within 300 ms does not join the first restart")
 		}
 		<-first.done
 		if !first.restarted || first.err != nil || plugin.times != 1 {

@@ -10,8 +10,8 @@ import (
 
 // TestNamesAndPipesAgain: names, named pipes and storage work for every user, and in every home.
 func TestNamesAndPipesAgain(t *testing.T) {
-	rerun.Tests(t, "TestWhatGivesGoesByThePlace", "TestNamesCountForPluginsThatAreNotOpened", "TestStorageIsNotShared", "TestTwoInOneNamedDirectory",
-		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestWhatRestrictsHoldsForAllWhoBearTheName", "TestABareNameOfTwoRestrictsBoth",
+	rerun.Tests(t, "TestGrantsGoByThePlace", "TestNamesCountForPluginsThatAreNotOpened", "TestStorageIsNotShared", "TestTwoInOneNamedDirectory",
+		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestRestrictionsApplyToAllWithTheName", "TestABareNameOfTwoRestrictsBoth",
 		"TestOtherSettingsGoByEitherName", "TestAPlacesNameIsItsOwn", "TestPythonFilesHaveTheirNames", "TestADotagentPluginsOwnName",
 		"TestFindingsAboutNames", "TestBoundsOfAPluginThatHasAnotherName", "TestNothingWaitsForAPipe", "TestStorageIsHeldToItsLimits",
 		"TestNoGrantOpensPatchbaysOwnPlaces", "TestNoPlaceForPluginsIsMade", "TestAProjectsConfigIsNotWritten",

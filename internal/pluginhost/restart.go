@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNotNow is wrapped by the error of an action that does not fit the state of a plugin.
-var ErrNotNow = errors.New("that is not what it needs")
+var ErrNotNow = errors.New("this action does not fit its state")
 
 // Restart opens a plugin again, with its current files. Events in progress finish with the old one,
 // which is closed after the last of them. If the plugin no longer works, it is listed as broken,
@@ -66,7 +66,7 @@ func (h *Host) inexecutable(plugin string) (dialectName, dir, file string, err e
 	}
 	path, ok := e.notExecutable()
 	if !ok {
-		return "", "", "", fmt.Errorf("plugin %s: %w: its file can be executed, or that is not what is wrong with it", e.info.Name, ErrNotNow)
+		return "", "", "", fmt.Errorf("plugin %s: %w: its file is executable, or something else is wrong with it", e.info.Name, ErrNotNow)
 	}
 	dir = filepath.Dir(e.found.Path)
 	if info, err := os.Stat(e.found.Path); err == nil && info.IsDir() {

@@ -200,16 +200,16 @@ func (h *Host) sectionOf(e *entry) string {
 	return fmt.Sprintf("[plugins.%q]", key)
 }
 
-// A lateNameError is the error of a plugin whose restrictions stand under a name that was not known
-// when it was started.
+// A lateNameError is the error of a plugin that the configuration restricts under a name that was
+// not known when the plugin was started.
 type lateNameError struct{ name, key, section string }
 
 func (e *lateNameError) Error() string {
-	return fmt.Sprintf("what it calls itself, %s, is known only once it runs: it was started without the bounds of [plugins.%q], "+
-		"and those of %s would have counted", e.name, e.key, e.section)
+	return fmt.Sprintf("it calls itself %s, which is known only once it runs: it was started without the bounds of [plugins.%q]; "+
+		"bounds in %s apply from the start", e.name, e.key, e.section)
 }
 
-// Fix says where to write them.
+// Fix says where to write the restrictions.
 func (e *lateNameError) Fix() string {
 	return "write its capabilities and limits under " + e.section
 }
@@ -228,12 +228,12 @@ func (e *UnenforcedError) Error() string {
 	for _, c := range e.Capabilities {
 		parts = append(parts, c.Capability+" ("+c.Reason+")")
 	}
-	return fmt.Sprintf("the sandbox cannot enforce %s. To run it all the same, write allow_unenforced = true under %s", strings.Join(parts, ", "), e.section)
+	return fmt.Sprintf("the sandbox cannot enforce %s. To run it anyway, write allow_unenforced = true under %s", strings.Join(parts, ", "), e.section)
 }
 
 // Fix says how to run the plugin without enforcement.
 func (e *UnenforcedError) Fix() string {
-	return "to run it all the same, write allow_unenforced = true under " + e.section
+	return "to run it anyway, write allow_unenforced = true under " + e.section
 }
 
 // unenforced returns the capabilities that cannot be enforced.
@@ -272,14 +272,14 @@ func (h *Host) capabilities(e *entry) []Capability {
 }
 
 // unconfined returns a declared capability of a plugin that is not confined. Storage and variables
-// are enforced all the same, because they come from the host.
+// are enforced nevertheless, because they come from the host.
 func (h *Host) unconfined(e *entry, c string) Capability {
 	kind := capability.Kind(c)
 	if kind == capability.StorageRead || kind == capability.StorageWrite {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
 	}
 	if strings.HasPrefix(c, "env:") {
-		return Capability{c, string(sandbox.Enforced), "it is given the variables that it declares, and of the others PATH and HOME alone"}
+		return Capability{c, string(sandbox.Enforced), "it gets the variables that it declares, PATH and HOME, and no others"}
 	}
 	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
 		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))

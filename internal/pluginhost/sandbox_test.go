@@ -201,7 +201,7 @@ func fireAll(t *testing.T, host *pluginhost.Host) {
 var everyDialect = map[string]string{"scaffold": "scaf", "kaged": "keeper", "dotagent": "dot", "mine": "miner", "python": "snake"}
 
 func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
-	for _, c := range []struct{ rule, more string }{{"started with each call, or living on", ""}, {"started ahead", "standby = 1\n"}} {
+	for _, c := range []struct{ rule, more string }{{"started for each call, or long-lived", ""}, {"started ahead", "standby = 1\n"}} {
 		t.Run(c.rule, func(t *testing.T) {
 			plugtest.NeedTool(t, "python3")
 			h := confinable(t)
@@ -241,7 +241,7 @@ func TestSandboxesBuiltAhead(t *testing.T) {
 		}
 		for end := time.Now().Add(time.Minute); round > 0 && host.Spares() < 2; time.Sleep(2 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("round %d: %d sandboxes stand ready", round, host.Spares())
+				t.Fatalf("round %d: %d sandboxes are ready", round, host.Spares())
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
 	})
 }
 
-// TestTheNetworkOfMine: the one permission of a mine manifest about the network is enforced.
+// TestTheNetworkOfMine: the permission network of a mine manifest is enforced.
 func TestTheNetworkOfMine(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	port := listen(t)
@@ -387,12 +387,12 @@ def begin(ctx):
 		}
 	}
 	if strings.Contains(notes, "net:127.0.0.1:") {
-		t.Errorf("what was granted was denied: %s", notes)
+		t.Errorf("a granted connection was denied: %s", notes)
 	}
 }
 
-// TestNoGrantOpensPatchbaysOwnPlaces: a plugin that could write there would be free at the next
-// start.
+// TestNoGrantOpensPatchbaysOwnPlaces: a plugin that could write to them could free itself from its
+// sandbox at the next start.
 func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 	for place, grant := range map[string]string{
 		"the configuration":   "write:fs:HOME/.config/patchbay",
@@ -416,7 +416,7 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the program itself, and what makes its sandboxes", func(t *testing.T) {
+	t.Run("the program itself, and the program that builds its sandboxes", func(t *testing.T) {
 		h := confinable(t)
 		h.lookers()
 		self, err := os.Executable()
@@ -471,7 +471,7 @@ done
 			t.Errorf("it read %q", text)
 		}
 	})
-	t.Run("a home of mine's is the user's own", func(t *testing.T) {
+	t.Run("the home directory of mine is not Patchbay's own", func(t *testing.T) {
 		h := confinable(t)
 		h.mine("filesystem = [\"~/notes\", \"~bob/notes\", \"~/.config/patchbay\"]\n")
 		h.config("sandbox = \"declared\"\n")

@@ -120,7 +120,7 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is no plugin that any dialect knows: %w", path, ErrNotFound)
+	return fmt.Errorf("no dialect recognises %s as a plugin: %w", path, ErrNotFound)
 }
 
 // add records a plugin. One that is found twice, by path and by search, counts once.
@@ -192,8 +192,9 @@ func (r *roster) at(f dialect.Found) *entry {
 }
 
 // mustReopen reports whether a plugin must be opened again. A plugin that did not work is tried
-// again if its files have changed or there was no place for it. A working plugin handles changes of
-// its files itself, unless it has no process that could, or [Host.Restart] was called.
+// again if its files have changed. One for which there was no place is tried again too. A working
+// plugin handles changes of its files itself, unless it has no process that could, or
+// [Host.Restart] was called.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
@@ -240,7 +241,7 @@ func (s *search) refuseRivals() {
 			continue
 		}
 		if holder := holders[role]; holder != nil {
-			e.fail(fmt.Errorf("there can be one %s, and plugin %s is it already: disable one of them in %s",
+			e.fail(fmt.Errorf("only one plugin can be the %s, and plugin %s already is: disable one of them in %s",
 				role, holder.info.Name, s.host.setup().dirs.ConfigFile))
 			continue
 		}

@@ -46,7 +46,7 @@ func (s *setup) server(m config.MCP) *mcp.Server {
 	out.Env, out.Headers = fill("env", m.Env), fill("headers", m.Headers)
 	if own := s.sections(namesOf(out.Found()), census{namesOf(out.Found())}); m.URL != "" {
 		if grants, _ := own.granted(); grants != nil {
-			errs = append(errs, dialect.WithFix(errors.New("it has capabilities, and a server at a url runs where nothing holds it to them"),
+			errs = append(errs, dialect.WithFix(errors.New("it has capabilities, but nothing can enforce them for a server at a url"),
 				fmt.Sprintf("remove capabilities from [plugins.%s]", m.Name)))
 		}
 	}

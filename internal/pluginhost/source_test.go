@@ -44,7 +44,7 @@ func isMade(h house) bool {
 	return err == nil
 }
 
-// TestCheckedCodeHasNothing: code that is checked runs, and reaches nothing.
+// TestCheckedCodeHasNothing: code that is checked runs, but reaches no file, program or network.
 func TestCheckedCodeHasNothing(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	t.Run("with namespaces", func(t *testing.T) { checkedCodeHasNothing(t, nil) })
@@ -81,7 +81,7 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	if isMade(h) {
 		t.Error("it wrote a file")
 	}
-	t.Run("code at fault by itself is told so", func(t *testing.T) {
+	t.Run("the sandbox is not blamed for code with its own fault", func(t *testing.T) {
 		_, err := pythonfile.Of(host).Check(t.Context(), "draft", "1/0"+handler)
 		if _, ok := errors.AsType[*pythonfile.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
 			t.Errorf("%v", err)
@@ -97,8 +97,8 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	})
 }
 
-// TestCheckedCodeSeesNoPlaceOfOurs: code that is checked does not see a secret of Patchbay's that
-// is among the interpreter's libraries.
+// TestCheckedCodeSeesNoPlaceOfOurs: code that is checked does not see a secret of Patchbay, even if
+// its file is among the interpreter's libraries.
 func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := confinable(t)
@@ -133,21 +133,21 @@ func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	}
 	_, err := pythonfile.Of(host).Save(t.Context(), "held", reads)
 	if _, ok := errors.AsType[*pythonfile.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
-		t.Errorf("one that is confined: %v", err)
+		t.Errorf("a plugin that is confined: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(h.home, ".agent/plugins/held.py")); err == nil {
-		t.Error("it was saved all the same")
+		t.Error("the code was saved nevertheless")
 	}
 	granted := fmt.Sprintf("open(%q).read()", filepath.Join(h.home, "granted/note")) + handler
 	if _, err := pythonfile.Of(host).Save(t.Context(), "held", granted); err != nil {
-		t.Errorf("one that is confined, with what it was granted: %v", err)
+		t.Errorf("a confined plugin with the capability: %v", err)
 	}
 	variable := "import os; os.environ['FAIL_ME']" + handler
 	if _, err := pythonfile.Of(host).Save(t.Context(), "rich", variable); err != nil {
-		t.Errorf("one that has a variable: %v", err)
+		t.Errorf("a plugin that gets the variable: %v", err)
 	}
 	if _, err := pythonfile.Of(host).Save(t.Context(), "poor", variable); err == nil {
-		t.Error("one that has it not was saved")
+		t.Error("code that lacks the variable was saved")
 	}
 }
 
@@ -160,9 +160,9 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 		config string
 		system *sandbox.System
 	}{
-		"there is none":     {"", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
-		"none is wanted":    {"sandbox = \"off\"\n", nil},
-		"and none is asked": {"sandbox = \"off\"\n", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
+		"there is no sandbox": {"", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
+		"the sandbox is off":  {"sandbox = \"off\"\n", nil},
+		"both":                {"sandbox = \"off\"\n", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			h := confinable(t)

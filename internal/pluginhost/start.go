@@ -35,7 +35,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
-	h.logPassedOver(r)
+	h.logIgnored(r)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while
@@ -91,8 +91,8 @@ func (e *entry) mostBeside() int {
 func (r *roster) skipSurplus() {
 	for _, e := range r.entries {
 		if most := e.mostBeside(); e.state == "" && most > 0 {
-			e.state, e.err = dialect.Skipped, fmt.Errorf("%d plugins are the most %s allows, and so many are running: "+
-				"remove one of them, or disable it with enabled = false in its [plugins.NAME]", most, e.found.Dialect)
+			e.state, e.err = dialect.Skipped, fmt.Errorf("%s allows at most %d plugins, and so many are running: "+
+				"remove one of them, or disable it with enabled = false in its [plugins.NAME]", e.found.Dialect, most)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (h *Host) refuseTwin(e *entry, owner string) {
 // dismiss closes a plugin that was opened and then refused.
 func (h *Host) dismiss(e *entry) {
 	if err := e.end(); err != nil {
-		h.setup().Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
+		h.setup().Logger.Warn("plugin was not closed cleanly", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	e.plugin = nil
 }

@@ -133,7 +133,7 @@ func (t *tap) Write(p []byte) (int, error) {
 func tapped(c Command) (Command, func(code int) commandTraffic) {
 	if c.Terminal != nil {
 		return c, func(code int) commandTraffic {
-			return commandTraffic{ExitCode: code, Note: "it had the terminal for itself: its output is not recorded"}
+			return commandTraffic{ExitCode: code, Note: "it used the terminal directly: its output is not recorded"}
 		}
 	}
 	out, errOut := &tap{to: c.Out}, &tap{to: c.ErrOut}

@@ -130,7 +130,7 @@ func examineTrust(e *entry) []Finding {
 		about(splitFix(v.Err))
 	}
 	if w := e.trust.Withheld; len(w) > 0 {
-		about("it wants "+strings.Join(w, ", ")+", which was not granted when it was recorded: it runs without", "if you grant it: patchbay plugin trust "+e.names.place)
+		about("it wants "+strings.Join(w, ", ")+", which was not granted when it was recorded: it runs without that", "if you grant it: patchbay plugin trust "+e.names.place)
 	}
 	return findings
 }

@@ -93,7 +93,7 @@ func TestTrustLocked(t *testing.T) {
 	}
 	command := map[string]any{"command": "ls", "args": []string{}, "flags": map[string]string{}}
 	if out, err := host.Fire(t.Context(), hook.CommandBefore, command); err == nil || out.Verdict != hook.Deny {
-		t.Errorf("a hook that may not run let a command pass: %+v, %v", out, err)
+		t.Errorf("a command was not refused although its hook may not run: %+v, %v", out, err)
 	}
 	accept(t, host, "one")
 	accept(t, host, "miner")
@@ -148,7 +148,7 @@ func TestTrustOfCode(t *testing.T) {
 		t.Errorf("changed code was loaded: %s", got)
 	}
 	if !strings.Contains(log.String(), "have changed since they were recorded") {
-		t.Errorf("no word of it: %s", log)
+		t.Errorf("the change was not logged: %s", log)
 	}
 	accept(t, host, "end")
 	if got := final(host); !strings.Contains(got, "the new!") {

@@ -21,8 +21,8 @@ func Wrapper(program string) []byte {
 	return []byte(wrapperHead + strings.ReplaceAll(program, "'", quoteInWord) + wrapperTail)
 }
 
-// wrapped returns the program that a wrapper starts, or "" if the file is no wrapper for a program
-// in that directory. The host starts the program itself, so that the sandbox contains its
+// wrapped returns the program that a wrapper starts, or "" if the file is not a wrapper for a
+// program in that directory. The host starts the program itself, so that the sandbox contains its
 // interpreter and not the wrapper's.
 func wrapped(file, installed string) string {
 	if installed == "" {

@@ -75,7 +75,7 @@ func unpack(ctx context.Context, s *sink, path string) error {
 	case zipFile:
 		return unpackZip(ctx, s, f, info.Size())
 	}
-	return badSource("tar, tar.gz and zip are read", "%s is not an archive that can be read", path)
+	return badSource("tar, tar.gz and zip are supported", "%s is not an archive that can be read", path)
 }
 
 // counted counts the bytes that are read.
@@ -177,7 +177,7 @@ func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
 func damaged(err error) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zip.ErrChecksum) {
-		return badSource("get the archive again: it is damaged, or not whole", "%v; nothing was installed", err)
+		return badSource("get the archive again: it is damaged or incomplete", "%v; nothing was installed", err)
 	}
 	return err
 }

@@ -17,16 +17,16 @@ const downloadTime = 5 * time.Minute
 
 // download fetches an archive, only over https, also after redirects.
 func download(ctx context.Context, s Source, to string, trusted *tls.Config) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, downloadTime, fmt.Errorf("the archive was not there after %v", downloadTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, downloadTime, fmt.Errorf("the archive was not downloaded within %v", downloadTime))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
-		return fmt.Errorf("%s is no address", s.Text)
+		return fmt.Errorf("%s is not an address", s.Text)
 	}
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trusted, DisableKeepAlives: true},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if r.URL.Scheme != "https" || len(via) >= 5 {
-				return errors.New("it leads elsewhere than to an https address, or in circles")
+				return errors.New("it redirects to an address that is not https, or in circles")
 			}
 			return nil
 		}}

@@ -114,7 +114,7 @@ func gitError(command, stderr string) error {
 
 // fetch fetches the commit of a ref, without its history.
 func (g *git) fetch(ctx context.Context, url, ref string) (commit string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("the repository was not there after %v", gitTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("the repository was not fetched within %v", gitTime))
 	defer cancel()
 	bounded, stop := g.watchSize(ctx)
 	defer stop()
@@ -182,7 +182,7 @@ func (g *git) export(ctx context.Context, s *sink, commit string) error {
 	if treeSize(g.repo) > mostFetched {
 		return fmt.Errorf("the repository has more than %d MiB", mostFetched>>20)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("the files of the repository were not there after %v", gitTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("the files of the repository were not read within %v", gitTime))
 	defer cancel()
 	out, err := g.list(ctx, commit)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 )
 
 // TestRemoteGit fetches from servers on loopback: git over https, GitHub's address through a proxy,
-// and ssh with a program in the place of ssh that runs the command of the other side.
+// and ssh, replaced by a program that runs the command of the other side.
 func TestRemoteGit(t *testing.T) {
 	r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 	r.git("tag", "v1")

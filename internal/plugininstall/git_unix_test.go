@@ -118,7 +118,7 @@ func TestHostileGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("something of it was run")
+		t.Error("a program of the repository was run")
 	}
 	notes := strings.Join(placed[0].Notes, "\n")
 	if !strings.Contains(notes, "a submodule") || !strings.Contains(notes, "Git LFS") {
@@ -226,7 +226,7 @@ func TestRepositoryThatBorrows(t *testing.T) {
 			h := newHouse(t)
 			_, err := h.install(r.dir+"@main", PlaceOptions{})
 			if _, statErr := os.Stat(ran); statErr == nil {
-				t.Error("something of it was run")
+				t.Error("a program of the repository was run")
 			}
 			if (err == nil) != good {
 				t.Fatalf("%v", err)

@@ -322,7 +322,7 @@ func TestRemove(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(source + "/shout.sh"); err != nil {
-		t.Error("what a link led to was removed")
+		t.Error("the target of a link was removed")
 	}
 	if _, err := Remove(h.o, dotagent, "x", "/usr/bin/dotagent-plugin-x", false); err == nil {
 		t.Error("a program of the system was removed")

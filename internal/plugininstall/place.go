@@ -217,7 +217,7 @@ func (i *installation) lookAround() error {
 
 // mayReplace reports whether the present plugin is an older state of the same plugin.
 func (i *installation) mayReplace() error {
-	const fix = "to replace it all the same: --force"
+	const fix = "to replace it anyway: --force"
 	if i.before == nil || i.before.Origin.Source == "" {
 		return &TakenError{i.target + " exists already, and was not installed by Patchbay", fix}
 	}
@@ -363,7 +363,7 @@ func (i *installation) hints() []string {
 	return found
 }
 
-// same reports whether the same plugin is already there, file by file.
+// same reports whether the same plugin is already installed, file by file.
 func (i *installation) same() bool {
 	if i.before == nil || !slices.Equal(i.sums, i.before.Files) || i.before.Origin != i.origin() {
 		return false

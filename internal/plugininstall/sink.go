@@ -68,7 +68,7 @@ func clean(name string) (cleaned string, ok bool, err error) {
 	case !utf8.ValidString(name):
 		return "", false, hostile(name, "its name is not UTF-8")
 	case strings.ContainsFunc(name, misleading):
-		return "", false, hostile(name, "its name has control characters, or such as turn the direction of text")
+		return "", false, hostile(name, "its name has control characters, or characters that change the direction of text")
 	case strings.ContainsAny(name, `\:`):
 		return "", false, hostile(name, `its name has a \ or a :, which lead elsewhere on some systems`)
 	case strings.HasPrefix(name, "/"):
@@ -76,14 +76,14 @@ func clean(name string) (cleaned string, ok bool, err error) {
 	}
 	parts := strings.Split(trimmed, "/")
 	if len(parts) > mostDepth {
-		return "", false, hostile(name, "it lies too deep")
+		return "", false, hostile(name, "it is nested too deep")
 	}
 	for _, p := range parts {
 		switch {
 		case p == "" || p == "." || p == "..":
 			return "", false, hostile(name, "its name leads out of its directory, or in circles")
 		case len(p) > 255 || strings.HasSuffix(p, ".") || strings.HasSuffix(p, " "):
-			return "", false, hostile(name, "its name cannot be had on every system")
+			return "", false, hostile(name, "its name is not allowed on every system")
 		case strings.EqualFold(p, ".git"):
 			return "", false, nil
 		}
@@ -110,9 +110,9 @@ func (s *sink) enter(name string, mode fs.FileMode) (again bool, err error) {
 	case there && was.IsDir() && mode.IsDir() && s.names[key] == name:
 		return true, nil
 	case there && s.names[key] != name:
-		return false, hostile(name, fmt.Sprintf("it differs from %q in upper and lower case alone", s.names[key]))
+		return false, hostile(name, fmt.Sprintf("it differs from %q only in upper and lower case", s.names[key]))
 	case there:
-		return false, hostile(name, "it is there twice")
+		return false, hostile(name, "it exists twice")
 	}
 	if s.files++; s.files > s.most {
 		return false, hostile(name, fmt.Sprintf("there are more than %d files", s.most))
@@ -186,7 +186,7 @@ func (s *sink) link(name, target string) error {
 	end := path.Join(path.Dir(name), target)
 	switch {
 	case target == "" || len(target) > mostName || strings.ContainsAny(target, `\:`) || strings.ContainsFunc(target, misleading) || !utf8.ValidString(target):
-		return hostile(name, "it is a link to a place that cannot be named")
+		return hostile(name, "it is a link with an invalid target")
 	case path.IsAbs(target), end == "..", strings.HasPrefix(end, "../"):
 		return hostile(name, fmt.Sprintf("it is a link that leads out, to %.100q", target))
 	}

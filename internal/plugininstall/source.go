@@ -81,7 +81,7 @@ func ParseSource(text, dir string) (Source, error) {
 	case strings.Contains(base, "://"):
 		return atAddress(base, ref)
 	case urlStart.MatchString(base):
-		return Source{}, badSource("https, ssh and file are spoken", "%q: this kind of address is not allowed", shown(base))
+		return Source{}, badSource("https, ssh and file are supported", "%q: this kind of address is not allowed", shown(base))
 	case hubName.MatchString(base) && !strings.HasSuffix(base, ".."):
 		return Source{Kind: Git, Text: base, URL: "https://github.com/" + strings.TrimSuffix(base, ".git") + ".git", Ref: ref}, nil
 	}
@@ -195,7 +195,7 @@ func atAddress(text, ref string) (Source, error) {
 			return Source{}, badSource("write file:///PATH", "%q names no path", text)
 		}
 	default:
-		return Source{}, badSource("https, ssh and file are spoken", "%s: this kind of address is not allowed", u.Scheme)
+		return Source{}, badSource("https, ssh and file are supported", "%s: this kind of address is not allowed", u.Scheme)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return Source{}, badSource("write a ref as @REF", "%q: a repository's address has no ? and no #", shown(text))

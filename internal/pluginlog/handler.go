@@ -53,7 +53,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 
 // warnLost logs that a line could not be stored.
 func (h *handler) warnLost(ctx context.Context, r slog.Record, err error) {
-	told := slog.NewRecord(r.Time, slog.LevelWarn, "what plugins say is not kept: see to it that the state directory can be written", 0)
+	told := slog.NewRecord(r.Time, slog.LevelWarn, "the logs of plugins are not stored: make the state directory writable", 0)
 	told.AddAttrs(slog.Any("err", err))
 	_ = h.next.Handle(ctx, told) // if this fails too, there is no other place to log it
 }

@@ -19,7 +19,8 @@ func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
 	return s, slog.New(s.Tee(next)), &passed
 }
 
-// TestKept: what is about a plugin is kept from info on, without secrets, and passed on as it is.
+// TestKept: records about a plugin, of level info and above, are stored without secrets, and passed
+// on unchanged.
 func TestKept(t *testing.T) {
 	s, log, passed := newLog(t)
 	about := log.With("plugin", "shout", "dialect", "scaffold")
@@ -42,7 +43,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and nobody else's.
+// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and no other
+// plugin has the same file.
 func TestNamesLeadNowhere(t *testing.T) {
 	s, _, _ := newLog(t)
 	seen := make(map[string]bool)
@@ -114,6 +116,6 @@ func TestFollow(t *testing.T) {
 	}
 	cancel()
 	if _, err := f.Next(ctx); err == nil {
-		t.Error("it goes on")
+		t.Error("Next does not end with its context")
 	}
 }

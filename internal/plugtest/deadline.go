@@ -12,7 +12,7 @@ type Ripening struct {
 	over  chan struct{}
 }
 
-// NewRipening returns a context that reports a deadline given from now, whenever it is asked.
+// NewRipening returns a context whose Deadline is always the same time from now: given.
 func NewRipening(parent context.Context, given time.Duration) *Ripening {
 	return &Ripening{Context: parent, given: given, over: make(chan struct{})}
 }

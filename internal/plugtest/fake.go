@@ -37,7 +37,7 @@ func Main(m *testing.M, f Fake) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	if strings.HasPrefix(name, fakePrefix) {
 		f.play(name)
-		syscall.Exit(0) // not os.Exit, which takes a second under the race detector
+		syscall.Exit(0) // os.Exit takes a second under the race detector
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -18,7 +18,7 @@ const (
 	AtStart        Moment = "at-start"        // before it reads anything
 	InHandshake    Moment = "in-handshake"    // when it gets the handshake
 	AfterHandshake Moment = "after-handshake" // after the handshake, before its first call
-	InHook         Moment = "in-hook"         // in place of its answer, the first time
+	InHook         Moment = "in-hook"         // instead of its answer, the first time
 	AfterHook      Moment = "after-hook"      // right after its first answer
 	WhenTold       Moment = "when-told"       // while no call is running: see [Tell]
 	InTool         Moment = "in-tool"         // like InHook, in a tool
@@ -139,7 +139,7 @@ const (
 	recordFile = "fault.record"
 	pidWord    = "pid"
 	actWord    = "act" // the fault begins now
-	endWord    = "end" // the plugin was told to end
+	endWord    = "end" // the plugin was asked to end
 	toldFile   = "fault.told"
 )
 
@@ -161,7 +161,7 @@ func noteAt(home, line string) {
 type FaultRecord struct {
 	Pids  []string // of all their processes that they know
 	Acted bool     // the fault has begun
-	Ended []string // the names of plugins that were told to end
+	Ended []string // the names of plugins that were asked to end
 }
 
 // ReadFaults reads the record of the plugins below home.

@@ -98,7 +98,7 @@ var acts = map[string]func(p *faulty, s *scene){
 	"rewrite": func(p *faulty, s *scene) { p.rewrite(); fmt.Println(s.reply()) },
 }
 
-// skip gives no answer. If the process would end, it stays.
+// skip gives no answer. A process that would end after its answer goes on running.
 func (p *faulty) skip() {
 	if p.dialect == Mine || p.dialect == Dotagent {
 		Hang()
@@ -183,7 +183,7 @@ func (p *faulty) leave(c *exec.Cmd, session bool) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
 	if err := c.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, "fault: fork:", err)
-		return // a limit, as it should be
+		return // a limit refused it, which is right
 	}
 	p.note(fmt.Sprintf("%s %d", pidWord, c.Process.Pid))
 }

@@ -39,8 +39,9 @@ func (p *faulty) serve() {
 	}
 }
 
-// settledBy is the message after whose answer the handshake of a plugin is over.
-var settledBy = map[string]string{Scaffold: "initialize", Kaged: "initialized"}
+// handshakeEnd has the message after whose answer the handshake of a plugin is over, for each
+// dialect.
+var handshakeEnd = map[string]string{Scaffold: "initialize", Kaged: "initialized"}
 
 // take serves one message.
 func (p *faulty) take(m *message) {
@@ -58,8 +59,8 @@ func (p *faulty) take(m *message) {
 	}
 	p.send(&kept)
 	switch {
-	case m.Method == settledBy[p.dialect]:
-		p.settled()
+	case m.Method == handshakeEnd[p.dialect]:
+		p.afterHandshake()
 	case moment == InHook && p.is(AfterHook):
 		p.act(nil)
 	case moment == InShutdown && !p.stays:
@@ -75,8 +76,8 @@ func (p *faulty) send(replies *[]string) {
 	*replies = nil
 }
 
-// settled is called after the handshake.
-func (p *faulty) settled() {
+// afterHandshake is called when the handshake is over.
+func (p *faulty) afterHandshake() {
 	if p.Moment == WhenTold {
 		go p.await()
 	}

@@ -114,8 +114,8 @@ func (g *Guide) write(dir string, f GuideFile) {
 
 // Type follows the page as its reader does. It writes the files into a folder, the home, types the
 // commands at a shell there in order, and compares the output of each, on both streams, with the
-// page. "cd ~/DIR" applies to the commands that follow. replace turns what is particular to this
-// run, such as a folder, into the words of the page; it may be nil.
+// page. "cd ~/DIR" applies to the commands that follow. replace turns texts of this run, such as
+// the name of a folder, into those of the page; it may be nil.
 func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 	g.t.Helper()
 	NeedTool(g.t, "bash")

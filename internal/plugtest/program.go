@@ -10,9 +10,9 @@ import (
 )
 
 // Shared by the fakes of dialects that start a plugin for each call. A behaviour is what a fake
-// does in place of an answer; it returns the exit code.
+// does instead of an answer; it returns the exit code.
 
-// Says prints something and ends.
+// Says returns a behaviour that prints two texts and ends.
 func Says(stdout, stderr string, code int) func() int {
 	return func() int {
 		fmt.Fprint(os.Stderr, stderr)

@@ -46,7 +46,7 @@ func Seed(t testing.TB, number string) *Document {
 		if machine.CI() {
 			t.Fatal("PATCHBAY_SEEDS is not set: it must name the folder of the protocol documents")
 		}
-		t.Skipf("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs. In its place: %s", standIn(number))
+		t.Skipf("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs. These tests replace it: %s", standIn(number))
 	}
 	if !filepath.IsAbs(dir) {
 		t.Fatalf("PATCHBAY_SEEDS: %q must be absolute, since each package is tested in its own folder", dir)

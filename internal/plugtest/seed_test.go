@@ -115,7 +115,7 @@ func TestFindingNothingEndsTheTest(t *testing.T) {
 	}
 }
 
-func TestSeedWhereIsWhat(t *testing.T) {
+func TestSeedFindsTheDocument(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "003_ab.txt"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)

@@ -151,7 +151,7 @@ func (p *part) first() string {
 func (l *line) exit() (int, error) {
 	code, err := strconv.Atoi(l.text)
 	if err != nil {
-		return 0, fmt.Errorf("line %d: exit %q is no code", l.number, l.text)
+		return 0, fmt.Errorf("line %d: exit %q is not a code", l.number, l.text)
 	}
 	return code, nil
 }

@@ -24,7 +24,7 @@ const (
 	faultFile  = "fault"  // what differed from the transcript
 )
 
-// faultCode is the exit code of a player that got something else than the transcript says.
+// faultCode is the exit code of a player that got something other than the transcript says.
 const faultCode = 97
 
 // PlayPart plays the plugin of a transcript if the test binary was started as one, and ends the

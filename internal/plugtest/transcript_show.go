@@ -166,7 +166,7 @@ func (w *show) await(a *act) {
 	w.Fatalf("line %d: %s: waited in vain for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
 }
 
-// noFault ends the test if the plugin got something else than the transcript says.
+// noFault ends the test if the plugin got something other than the transcript says.
 func (w *show) noFault() {
 	w.Helper()
 	if fault := w.read(faultFile); fault != "" {
@@ -267,7 +267,7 @@ func (w *show) do(text string) []string {
 	verb, rest, _ := strings.Cut(text, " ")
 	run, ok := hostCan[verb]
 	if !ok {
-		w.Fatalf("%q is nothing a host does, which is one of %q", text, slices.Sorted(maps.Keys(hostCan)))
+		w.Fatalf("unknown act %q: it must begin with one of %q", text, slices.Sorted(maps.Keys(hostCan)))
 	}
 	return run(w, rest)
 }

@@ -32,9 +32,9 @@ func TestMatches(t *testing.T) {
 func TestPlayers(t *testing.T) {
 	const talk = "open\n$ info\n$ run\n> one\n> two\nclose\n$ run\n> bye\n"
 	for _, c := range []struct{ rule, arguments, stdin, want string }{
-		{"what is in the transcript", "run", "one\ntwo\n", ""},
-		{"no stdin where there is none", "info", "", ""},
-		{"stdin where there is none", "info", "one\n", `more than is in the transcript: "one\n"`},
+		{"exactly the transcript", "run", "one\ntwo\n", ""},
+		{"no stdin, as in the transcript", "info", "", ""},
+		{"stdin that is not in the transcript", "info", "one\n", `more than is in the transcript: "one\n"`},
 		{"another byte", "run", "one\ntwO\n", "line 5: the host wrote\n\"twO\\n\", the transcript has\n\"two\\n\""},
 		{"another byte in the first line", "run", "0ne\ntwo\n", "line 4: the host wrote"},
 		{"too little", "run", "one\n", "line 5: the host wrote\n\"\""},
@@ -42,7 +42,7 @@ func TestPlayers(t *testing.T) {
 		{"too much", "run", "one\ntwo\nthree\n", `more than is in the transcript: "three\n"`},
 		{"an empty line too much", "run", "one\ntwo\n\n", `more than is in the transcript: "\n"`},
 		{"another argument", "walk", "one\n", `a process that is not in the transcript was started, with arguments "walk"`},
-		{"what is for later", "run", "bye\n", "line 4: the host wrote"},
+		{"a line of a later part", "run", "bye\n", "line 4: the host wrote"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			dir := t.TempDir()
@@ -72,7 +72,7 @@ func TestAPartIsPlayedOnce(t *testing.T) {
 	}
 }
 
-func TestTalksThatMakeNoSense(t *testing.T) {
+func TestInvalidTalks(t *testing.T) {
 	if _, err := parseActs("# hello\n> one\n"); err == nil || err.Error() != "line 2: the host has done nothing yet" {
 		t.Errorf("%v", err)
 	}
@@ -83,7 +83,7 @@ func TestTalksThatMakeNoSense(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.dir, untilFile), []byte("9"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.play("open\n$\nexit soon\n"); err == nil || err.Error() != `line 3: exit "soon" is no code` {
+	if _, err := p.play("open\n$\nexit soon\n"); err == nil || err.Error() != `line 3: exit "soon" is not a code` {
 		t.Errorf("%v", err)
 	}
 }

@@ -95,7 +95,7 @@ func (g *Group) pack(ctx context.Context, s Spec, c program.Command, ahead bool)
 }
 
 // errNothingToBuild means that the box cannot be built ahead.
-var errNothingToBuild = errors.New("there is nothing to be built ahead")
+var errNothingToBuild = errors.New("the box cannot be built ahead")
 
 // launch describes a command for the box.
 func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, error) {

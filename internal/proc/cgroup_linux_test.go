@@ -37,7 +37,7 @@ func enclosed(s Spec) Spec {
 }
 
 func TestProcessInCgroup(t *testing.T) {
-	t.Run("it is born there, and so is what it starts", func(t *testing.T) {
+	t.Run("the process and its children start in the cgroup", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
 		got := output(t, g, enclosed(sh("cat /proc/self/cgroup", limits.Limits{})))
 		if path := unifiedPath(got); !strings.HasSuffix(dir+"/patchbay-"+strconv.Itoa(os.Getpid())+"-1", path) || len(path) < 2 {
@@ -47,7 +47,7 @@ func TestProcessInCgroup(t *testing.T) {
 			t.Errorf("left: %v", left)
 		}
 	})
-	t.Run("what has left its process group and its mark is killed with it", func(t *testing.T) {
+	t.Run("a process without mark that has left the process group is killed too", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
 		g.marks.prefix = 0 // as if all processes had lowered their marks
 		stray := filepath.Join(t.TempDir(), "stray")
@@ -61,7 +61,7 @@ func TestProcessInCgroup(t *testing.T) {
 			t.Errorf("stray gone: %v, left: %v", gone(pid), below(t, dir))
 		}
 	})
-	t.Run("what a call leaves behind lives on in it, and dies with the group", func(t *testing.T) {
+	t.Run("a process that a call leaves behind stays in the cgroup, and is killed with the group", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
 		tok := token(t)
 		if got := output(t, g, enclosed(fake(t, "fork-and-exit", tok))); !strings.HasPrefix(got, "parent\n") {
@@ -77,7 +77,7 @@ func TestProcessInCgroup(t *testing.T) {
 			t.Errorf("alive: %v, cgroups: %v", bearing(tok), below(t, dir))
 		}
 	})
-	t.Run("what emptied later is removed with the next start", func(t *testing.T) {
+	t.Run("a cgroup that becomes empty later is removed at the next start", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
 		tok := token(t)
 		output(t, g, enclosed(fake(t, "fork-and-exit", tok)))

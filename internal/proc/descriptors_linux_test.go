@@ -32,7 +32,7 @@ func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
 		}
 	}
 	if _, err := g.Run(t.Context(), fake(t, "echo"), Call{}); err == nil {
-		t.Error("a call was let through")
+		t.Error("a call was not refused")
 	}
 	running[0].Stop(t.Context(), Ladder{})
 	running = append(running[1:], hanging(t, g))
@@ -62,11 +62,12 @@ func TestDescriptorsAreGivenBack(t *testing.T) {
 	}
 }
 
-// A process uses as many descriptors of the host as are counted for it.
+// TestAProcessCostsTheDescriptorsThatAreCounted: a process uses as many descriptors of the host as
+// are counted for it.
 func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	g := newGroup(t)
 	hanging(t, g) // the guardian's descriptors come with the first process
-	settled(t)
+	awaitDescriptors(t)
 	before := openDescriptors(t)
 	const more = 5
 	for range more {
@@ -81,14 +82,14 @@ func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	t.Errorf("%d processes cost %d descriptors, %d are counted", more, got, more*perProcess)
 }
 
-// settled waits until the first process and the guardian have opened all their descriptors: until
-// the number stays the same for a while.
-func settled(t *testing.T) {
+// awaitDescriptors waits until the first process and the guardian have opened all their
+// descriptors: until the number stays the same for a while.
+func awaitDescriptors(t *testing.T) {
 	t.Helper()
 	last, same := 0, 0
 	for deadline := time.Now().Add(patience); same < 50; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the number of descriptors does not settle")
+			t.Fatal("the number of descriptors keeps changing")
 		}
 		if now := openDescriptors(t); now == last {
 			same++

@@ -1,5 +1,5 @@
-// Package proc starts, watches and ends the host's child processes. It is the one place in the
-// module that does.
+// Package proc starts, watches and ends the host's child processes. No other package of the module
+// does this, except internal/proc/detached.
 //
 // A [Group] holds all processes of one host. There are four ways to start one:
 //

@@ -197,7 +197,7 @@ func fakeTidiesUp(args []string) int {
 }
 
 // worst TOKEN FILE ignores SIGTERM and leaves a stray process behind: forked twice, in its own
-// session, without environment. It is up when the stray is. FILE gets the stray's pid.
+// session, without environment. It prints "up" when the stray is up. FILE gets the stray's pid.
 func fakeWorst(args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	if err := detached("middle", args).Run(); err != nil {
@@ -249,12 +249,12 @@ func fakeDiesFirstTime(args []string) int {
 	return 7
 }
 
-// host KIND TOKEN DIR is a host with a few processes. It prints "up" when they are, and waits to be
-// killed.
+// host KIND TOKEN DIR is a host with a few processes. It prints "up" when they are up, and waits to
+// be killed.
 //
 //	worst     a long-lived process with a stray, a call under way with a stray, a standby
-//	early     the same, but it says so as soon as the first process is started
-//	together  it says so when several that were started together are
+//	early     the same, but it prints "up" as soon as the first process is started
+//	together  it prints "up" when several processes that were started together are up
 //	quick     its plugin forks twice and leaves its session as the first thing it does
 //	unmarked  marks do not work here: a process group only
 //	nested    its plugin is itself a host with the worst plugin

@@ -74,7 +74,7 @@ func TestForeground(t *testing.T) {
 			t.Errorf("group %q, the host's is %d (%v)", out, own, err)
 		}
 	})
-	t.Run("a program that is not there", func(t *testing.T) {
+	t.Run("a missing program", func(t *testing.T) {
 		g := NewGroup(nil)
 		defer g.Close()
 		_, err := g.Foreground(t.Context(), Spec{Path: "no-such-program", Env: []string{"PATH=/bin"}}, Foreground{})

@@ -114,7 +114,7 @@ func TestGuardian(t *testing.T) {
 	}
 	first := theGuardian(t, g)
 
-	t.Run("is one, however many processes", func(t *testing.T) {
+	t.Run("there is one for any number of processes", func(t *testing.T) {
 		for range 3 {
 			output(t, g, fake(t, "exit", "0"))
 		}
@@ -122,9 +122,9 @@ func TestGuardian(t *testing.T) {
 			t.Errorf("%d after %d", again, first)
 		}
 	})
-	t.Run("holds nothing but its pipe, has no environment to speak of, and is at the root", func(t *testing.T) {
+	t.Run("has only its pipe, almost no environment, and the root as its directory", func(t *testing.T) {
 		proc := "/proc/" + strconv.Itoa(first)
-		eventually(t, "it has found its place", func() bool {
+		eventually(t, "it is in the root directory", func() bool {
 			name, _ := os.ReadFile(proc + "/comm")
 			return string(name) == guard.Name[:15]+"\n"
 		})
@@ -144,7 +144,7 @@ func TestGuardian(t *testing.T) {
 			t.Error(sid, err)
 		}
 	})
-	t.Run("is deaf to what ends its host", func(t *testing.T) {
+	t.Run("ignores the signals that end its host", func(t *testing.T) {
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
 			if err := syscall.Kill(first, s); err != nil {
 				t.Fatal(err)
@@ -155,16 +155,16 @@ func TestGuardian(t *testing.T) {
 			t.Error("it died")
 		}
 	})
-	t.Run("is missed when it dies, and replaced with the next process", func(t *testing.T) {
+	t.Run("its death is logged, and the next process starts another", func(t *testing.T) {
 		if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "its death is logged", func() bool { return log.contain("guardian ended") })
 		if second := theGuardian(t, g); second == first {
-			t.Error("the dead one is still in office")
+			t.Error("the dead guardian was not replaced")
 		}
 	})
-	t.Run("goes with the group", func(t *testing.T) {
+	t.Run("ends with the group", func(t *testing.T) {
 		last := theGuardian(t, g)
 		if err := g.Close(); err != nil {
 			t.Error(err)

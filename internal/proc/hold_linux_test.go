@@ -36,14 +36,14 @@ func TestHold(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("where it cannot be held it runs all the same", func(t *testing.T) {
+	t.Run("a process that cannot be held runs nevertheless", func(t *testing.T) {
 		g := newGroup(t)
 		g.hold.impossible.Store(true)
 		if got := output(t, g, spec); got != "TracerPid:\t0\n" {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("a program that may not start does not end the holding", func(t *testing.T) {
+	t.Run("after a program that may not start, others are still held", func(t *testing.T) {
 		g := newGroup(t)
 		path := filepath.Join(t.TempDir(), "plain")
 		writeFile(t, path, printMark, 0o644)

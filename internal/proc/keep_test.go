@@ -36,7 +36,7 @@ func (m *mortal) die(exit Exit) {
 	})
 }
 
-// nursery opens mortals. Each has a number, and runs until a test ends it.
+// nursery opens mortal children. Each has a number, and runs until a test ends it.
 type nursery struct {
 	born   []*mortal
 	opened []time.Time
@@ -94,7 +94,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%v after %d tries", err, len(n.opened))
 		}
 	})
-	t.Run("what dies is opened again", func(t *testing.T) {
+	t.Run("a process that ended is opened again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n nursery
 			k := n.keep(t)
@@ -132,7 +132,7 @@ func TestKeep(t *testing.T) {
 			k.Stop(nil)
 		})
 	})
-	t.Run("a short life does not reset them", func(t *testing.T) {
+	t.Run("a short life does not reset the waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n nursery
 			k := n.keep(t)
@@ -148,7 +148,7 @@ func TestKeep(t *testing.T) {
 			k.Stop(nil)
 		})
 	})
-	t.Run("a long life does", func(t *testing.T) {
+	t.Run("a long life resets the waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n nursery
 			k := n.keep(t)

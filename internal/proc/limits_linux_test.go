@@ -84,7 +84,7 @@ func TestCPULimit(t *testing.T) {
 			t.Errorf("%v, %q", p.Exit(), p.Exit().Over)
 		}
 	})
-	t.Run("nothing is exceeded while it runs, nor when the host ends it", func(t *testing.T) {
+	t.Run("Over is empty while it runs, and when the host ends it", func(t *testing.T) {
 		s := fake(t, "hang")
 		s.Limits = second
 		p := started(t, g, s)
@@ -119,7 +119,7 @@ func TestProcessLimitOfAnOrdinaryUser(t *testing.T) {
 func TestLimitsThatCannotBeSetAreExplained(t *testing.T) {
 	c := program.Command{File: "plug"}
 	if err := limitError(c, nil); err != nil {
-		t.Errorf("%v, and they are set", err)
+		t.Errorf("%v, want an error", err)
 	}
 	err := limitError(c, syscall.EINVAL)
 	if start, ok := errors.AsType[*program.StartError](err); !ok || !errors.Is(err, syscall.EINVAL) || start.Path != "plug" || start.Why != "its limits cannot be set: invalid argument" {

@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	t.Run("a payload that is not read is no error", func(t *testing.T) {
+	t.Run("a payload that is not read is not an error", func(t *testing.T) {
 		result, err := g.Run(t.Context(), fake(t, "closes-stdin"), Call{Stdin: make([]byte, 2<<20)})
 		if err != nil || string(result.Stdout) != "done\n" {
 			t.Errorf("%+v, %v", result, err)
@@ -126,7 +126,7 @@ func TestRunLeavesTheBackgroundAlone(t *testing.T) {
 	defer g.Close()
 	tok := token(t)
 
-	t.Run("and returns though it holds stdout", func(t *testing.T) {
+	t.Run("Run returns although the background process holds stdout", func(t *testing.T) {
 		result, err := g.Run(t.Context(), fake(t, "fork-and-exit", tok), Call{})
 		if err != nil || !strings.HasPrefix(string(result.Stdout), "parent\n") || result.Exit.Code != 0 {
 			t.Fatalf("%+v, %v", result, err)
@@ -135,7 +135,7 @@ func TestRunLeavesTheBackgroundAlone(t *testing.T) {
 			t.Errorf("alive: %v, want the child", left)
 		}
 	})
-	t.Run("it dies with the group", func(t *testing.T) {
+	t.Run("the background process ends with the group", func(t *testing.T) {
 		onlyWithMarks(t)
 		if err := g.Close(); err != nil {
 			t.Error(err)

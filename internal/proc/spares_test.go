@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// builder is a box that confines nothing. What it builds ahead is the program itself, which waits
-// for its stdin.
+// builder is a box that confines nothing. Built ahead, it already runs the program, which waits for
+// its stdin.
 type builder struct {
 	built, packed, started atomic.Int64
 	stale                  atomic.Bool
@@ -80,7 +80,7 @@ func spared(t *testing.T) (*Group, Spec, *builder) {
 }
 
 func TestSpares(t *testing.T) {
-	t.Run("one call orders none", func(t *testing.T) {
+	t.Run("the first call builds no spare", func(t *testing.T) {
 		g := newGroup(t)
 		s, b := boxed(t)
 		callBoxed(t, g, s)
@@ -88,7 +88,7 @@ func TestSpares(t *testing.T) {
 			t.Errorf("%d built, %v", b.built.Load(), err)
 		}
 	})
-	t.Run("the third finds one, and leaves another", func(t *testing.T) {
+	t.Run("the third call uses a spare, and another is built", func(t *testing.T) {
 		g, s, b := spared(t)
 		callBoxed(t, g, s)
 		awaitSpares(t, g, 1)
@@ -96,7 +96,7 @@ func TestSpares(t *testing.T) {
 			t.Errorf("packed %d, started %d, built %d", b.packed.Load(), b.started.Load(), b.built.Load())
 		}
 	})
-	t.Run("calls at the same time do not share one", func(t *testing.T) {
+	t.Run("calls at the same time do not share a spare", func(t *testing.T) {
 		g, s, _ := spared(t)
 		var calls sync.WaitGroup
 		for range 6 {
@@ -104,7 +104,7 @@ func TestSpares(t *testing.T) {
 		}
 		calls.Wait()
 	})
-	t.Run("what it writes to stderr is the call's", func(t *testing.T) {
+	t.Run("its stderr goes to the log of the call", func(t *testing.T) {
 		g := newGroup(t)
 		s, _ := boxed(t)
 		s.Path, s.Args = "/bin/sh", []string{"-c", "read -r line; echo said >&2"}
@@ -122,7 +122,7 @@ func TestSpares(t *testing.T) {
 			t.Errorf("logged: %q", got)
 		}
 	})
-	t.Run("one that does not fit is thrown away", func(t *testing.T) {
+	t.Run("a spare that is out of date is dropped", func(t *testing.T) {
 		g, s, b := spared(t)
 		b.stale.Store(true)
 		callBoxed(t, g, s)
@@ -130,7 +130,7 @@ func TestSpares(t *testing.T) {
 			t.Errorf("packed %d, started %d", b.packed.Load(), b.started.Load())
 		}
 	})
-	t.Run("after some of those no more are built", func(t *testing.T) {
+	t.Run("after several spares that were out of date no more are built", func(t *testing.T) {
 		g, s, b := spared(t)
 		b.stale.Store(true)
 		for range maxStale + 2 {
@@ -141,7 +141,7 @@ func TestSpares(t *testing.T) {
 			t.Errorf("%d built", got)
 		}
 	})
-	t.Run("one that died is not handed out", func(t *testing.T) {
+	t.Run("a spare that died is not used", func(t *testing.T) {
 		g, s, _ := spared(t)
 		g.spares.mu.Lock()
 		for _, at := range g.spares.slots {
@@ -151,7 +151,7 @@ func TestSpares(t *testing.T) {
 		g.spares.mu.Unlock()
 		callBoxed(t, g, s)
 	})
-	t.Run("there are not too many", func(t *testing.T) {
+	t.Run("the number of spares is limited", func(t *testing.T) {
 		g := newGroup(t)
 		for range maxSpares + 2 {
 			s, b := boxed(t)
@@ -163,7 +163,7 @@ func TestSpares(t *testing.T) {
 			t.Errorf("%d", got)
 		}
 	})
-	t.Run("a program that is not called any more has none", func(t *testing.T) {
+	t.Run("a program that is not called any more loses its spare", func(t *testing.T) {
 		g, s, _ := spared(t)
 		key, _ := s.spareKey()
 		g.spares.expire(key) // not yet
@@ -179,7 +179,7 @@ func TestSpares(t *testing.T) {
 		}
 		eventually(t, "its process is gone", func() bool { return len(g.running()) == 0 })
 	})
-	t.Run("they end with the group", func(t *testing.T) {
+	t.Run("spares end with the group", func(t *testing.T) {
 		g, s, _ := spared(t)
 		if err := g.Close(); err != nil || len(g.running()) > 0 || g.Spares() > 0 {
 			t.Errorf("%v, %d running, %d spares", err, len(g.running()), g.Spares())
@@ -188,7 +188,7 @@ func TestSpares(t *testing.T) {
 			t.Error("a closed group has made a call")
 		}
 	})
-	t.Run("also when one is being built", func(t *testing.T) {
+	t.Run("a spare that is being built ends with the group", func(t *testing.T) {
 		g := newGroup(t)
 		s, _ := boxed(t)
 		callBoxed(t, g, s)

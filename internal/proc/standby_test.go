@@ -22,7 +22,7 @@ func TestStandby(t *testing.T) {
 			t.Error("another process was used")
 		}
 	})
-	t.Run("which is replaced after each call", func(t *testing.T) {
+	t.Run("the process is replaced after each call", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "echo"), 1)
 		seen := make(map[int]bool)
@@ -34,7 +34,7 @@ func TestStandby(t *testing.T) {
 			t.Errorf("%d processes for 5 calls", len(seen))
 		}
 	})
-	t.Run("a call beside a long one is not left without", func(t *testing.T) {
+	t.Run("a replacement is ready during a long call", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "hang"), 1)
 		first := awaitReady(t, s, 1)[0]
@@ -57,7 +57,7 @@ func TestStandby(t *testing.T) {
 		}
 		calls.Wait()
 	})
-	t.Run("one that died waiting is never handed out", func(t *testing.T) {
+	t.Run("a process that died while waiting is never used", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "echo"), 1)
 		awaitReady(t, s, 1)
@@ -68,7 +68,7 @@ func TestStandby(t *testing.T) {
 		s.mu.Unlock()
 		call(t, s, "x")
 	})
-	t.Run("one that died waiting is replaced", func(t *testing.T) {
+	t.Run("a process that died while waiting is replaced", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "dies-first-time", filepath.Join(t.TempDir(), "been-here")), 1)
 		eventually(t, "it died and was replaced", func() bool {
@@ -78,7 +78,7 @@ func TestStandby(t *testing.T) {
 		})
 		call(t, s, "x")
 	})
-	t.Run("one that does not start is the call's error", func(t *testing.T) {
+	t.Run("the call reports a process that does not start", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(Spec{Path: "/nonexistent/plugin"}, 1)
 		_, err := s.Run(t.Context(), Call{})
@@ -97,7 +97,7 @@ func TestStandby(t *testing.T) {
 			t.Errorf("%v, %d ready", err, len(s.pids()))
 		}
 	})
-	t.Run("Close leaves none waiting", func(t *testing.T) {
+	t.Run("Close ends the waiting processes", func(t *testing.T) {
 		g := newGroup(t)
 		tok := token(t)
 		s := g.Standby(fake(t, "hang", tok), 3)

@@ -78,7 +78,7 @@ func (g *Group) start(ctx context.Context, s Spec, b startMode) (*Process, error
 	}
 	g.inherit.Do(func() {
 		if err := closeInherited(); err != nil {
-			g.log.Warn("descriptors the host inherited may reach plugins", "err", err)
+			g.log.Warn("descriptors that the host inherited may reach plugins", "err", err)
 		}
 	})
 	guardian := g.guardian.ensure(g.log, g.marks.all(), g.unmarked)

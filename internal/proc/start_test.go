@@ -42,7 +42,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("none is an empty one, not the host's", func(t *testing.T) {
+	t.Run("without an environment it is empty, not the host's", func(t *testing.T) {
 		if got := output(t, g, fake(t, "env")); got != "" {
 			t.Errorf("%q", got)
 		}
@@ -111,19 +111,19 @@ func TestDescriptors(t *testing.T) {
 	defer unix.Close(inherited)
 	g := newGroup(t)
 
-	t.Run("none but the three pipes reaches the child", func(t *testing.T) {
+	t.Run("only the three pipes reach the child", func(t *testing.T) {
 		if got := output(t, g, fake(t, "descriptors")); got != "0 pipe\n1 pipe\n2 pipe\n" {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("but for those the spec names", func(t *testing.T) {
+	t.Run("the files of the spec reach the child too", func(t *testing.T) {
 		s := fake(t, "descriptors")
 		s.Files = []*os.File{file}
 		if got := output(t, g, s); got != "0 pipe\n1 pipe\n2 pipe\n3 "+file.Name()+"\n" {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("one by one where the kernel cannot do all at once", func(t *testing.T) {
+	t.Run("close-on-exec is set one by one if the kernel cannot set all at once", func(t *testing.T) {
 		if _, err := unix.FcntlInt(uintptr(inherited), unix.F_SETFD, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func TestPrefix(t *testing.T) {
 			}
 		}
 	})
-	t.Run("leaves a limit alone that was meant", func(t *testing.T) {
+	t.Run("a low limit that was set on purpose is not changed", func(t *testing.T) {
 		if p := newPrefix(leastTop - 1); p != 0 {
 			t.Errorf("%x", p)
 		}

@@ -29,11 +29,11 @@ func TestStderrLines(t *testing.T) {
 		want       []string
 	}{
 		{"each line is logged", "one\ntwo\n", []string{"one", "two"}},
-		{"an empty one too", "\n\nx\n", []string{"", "", "x"}},
-		{"a last one without a newline too", "one\ntwo", []string{"one", "two"}},
+		{"an empty line is logged too", "\n\nx\n", []string{"", "", "x"}},
+		{"a last line without a newline is logged too", "one\ntwo", []string{"one", "two"}},
 		{"Windows line ends are taken off", "one\r\n", []string{"one"}},
 		{"a long line is cut", strings.Repeat("x", 3*maxLine) + "\nnext\n", []string{strings.Repeat("x", maxLine), "next"}},
-		{"silence is no line", "", nil},
+		{"no output is no line", "", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, chunk := range []int{1, 7, 4 << 10, 1 << 20} {
@@ -100,7 +100,7 @@ func TestStderrTail(t *testing.T) {
 			t.Errorf("%.10q", got)
 		}
 	})
-	t.Run("of little is all", func(t *testing.T) {
+	t.Run("short output is kept whole", func(t *testing.T) {
 		if got := tail("boom\n", 1); got != "boom\n" {
 			t.Errorf("%q", got)
 		}

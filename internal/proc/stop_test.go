@@ -46,7 +46,7 @@ func TestStopLadder(t *testing.T) {
 			t.Errorf("%v", exit)
 		}
 	})
-	t.Run("many may stop at once, the most impatient wins", func(t *testing.T) {
+	t.Run("of several Stops at once, the shortest times count", func(t *testing.T) {
 		p := started(t, g, fake(t, "ignores-sigterm"))
 		var all sync.WaitGroup
 		for i := range 8 {
@@ -62,7 +62,7 @@ func TestStopLadder(t *testing.T) {
 		}
 		all.Wait()
 	})
-	t.Run("stopping what has ended changes nothing", func(t *testing.T) {
+	t.Run("stopping a process that has ended changes nothing", func(t *testing.T) {
 		p, err := g.Start(t.Context(), fake(t, "exit", "3"))
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 			t.Errorf("alive: %v", left)
 		}
 	})
-	t.Run("and those that left it", func(t *testing.T) {
+	t.Run("processes that left the group are killed too", func(t *testing.T) {
 		onlyWithMarks(t)
 		tok := token(t)
 		p := started(t, g, fake(t, "worst", tok, filepath.Join(t.TempDir(), "stray")))
@@ -112,7 +112,7 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 			t.Errorf("alive: %v", left)
 		}
 	})
-	t.Run("a leader cannot join another", func(t *testing.T) {
+	t.Run("a leader cannot join another group", func(t *testing.T) {
 		p := started(t, g, fake(t, "leaves-group"))
 		if exit := p.Stop(t.Context(), Ladder{Term: patience}); exit.Signal != "SIGTERM" {
 			t.Errorf("%v", exit)
@@ -143,7 +143,7 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 		}
 		p.Stop(t.Context(), Ladder{})
 	})
-	t.Run("but not those of other processes", func(t *testing.T) {
+	t.Run("the strays of other processes go on", func(t *testing.T) {
 		onlyWithMarks(t)
 		tok := token(t)
 		other := started(t, g, fake(t, "worst", tok, filepath.Join(t.TempDir(), "stray")))
@@ -164,7 +164,7 @@ func TestNoSignalAfterReaping(t *testing.T) {
 	}
 	<-p.Done()
 	if p.signalGroup(sigTerm) {
-		t.Error("a signal was sent to a number that may be a stranger's")
+		t.Error("a signal was sent to a pid that may belong to another process")
 	}
 	p.terminate(0)
 	p.kill()

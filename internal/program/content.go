@@ -124,7 +124,7 @@ func (d *diagnosis) foreign(head []byte) (why, fix string) {
 	case runtime.GOOS == "windows":
 		return "", ""
 	case bytes.HasPrefix(head, []byte(bom+"#!")):
-		return "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' ` + Quote(d.path)
+		return "a byte order mark precedes its #! line", `sed -i '1s/^\xef\xbb\xbf//' ` + Quote(d.path)
 	}
 	return "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh"
 }

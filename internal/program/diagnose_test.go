@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each subtest creates a file that does not start, starts it, and checks the error.
+// TestStartErrors: each subtest creates a file that does not start, starts it, and checks the
+// error.
 func TestStartErrors(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -36,8 +37,8 @@ func TestStartErrors(t *testing.T) {
 		{"no interpreter in the #! line", withText("#!\n", 0o755), "its #! line names no interpreter", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
 		{"a missing interpreter", withText("#!/opt/none/ruby\n", 0o755), "its interpreter /opt/none/ruby does not exist", "install it, or change the #! line", syscall.ENOENT},
 		{"an interpreter that is not a program", withText("#!/proc/self/status\n", 0o755), "its interpreter /proc/self/status is not executable", "chmod +x /proc/self/status", syscall.EACCES},
-		{"a carriage return after it", withText("#!/bin/sh\r\necho\r\n", 0o755), "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' PATH`, syscall.ENOENT},
-		{"a byte order mark", withText("\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' PATH`, syscall.ENOEXEC},
+		{"a carriage return after the interpreter", withText("#!/bin/sh\r\necho\r\n", 0o755), "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' PATH`, syscall.ENOENT},
+		{"a byte order mark", withText("\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark precedes its #! line", `sed -i '1s/^\xef\xbb\xbf//' PATH`, syscall.ENOEXEC},
 		{"another architecture", elfFile(elf.EM_S390, ""), "is a program for S390, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
 		{"a program for macOS", withText("\xcf\xfa\xed\xfe rest", 0o755), "is a program for darwin, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
 		{"a program for Windows", withText("MZ rest", 0o755), "is a program for windows, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
@@ -59,7 +60,8 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// These scripts start, and env fails with exit code 127 and its own message.
+// TestDiagnoseThroughEnv: these scripts start, and env fails with exit code 127 and its own
+// message.
 func TestDiagnoseThroughEnv(t *testing.T) {
 	for line, why := range map[string]string{
 		"#!/usr/bin/env nonesuch\n":    "its interpreter nonesuch is not in the PATH /usr/bin:/bin",
@@ -76,13 +78,13 @@ func TestDiagnoseThroughEnv(t *testing.T) {
 	}
 }
 
-// TestUninterpreted: what is visible before a start is reported then. A file that is no text may be
-// a program that only the kernel knows.
+// TestUninterpreted: a problem that is visible before the start is reported before it. A file that
+// is not text may be a program that only the kernel recognises.
 func TestUninterpreted(t *testing.T) {
 	for text, why := range map[string]string{
 		"":                          "is an empty file",
 		"echo hello\n":              "is neither a program nor a script: it has no #! line",
-		"\xef\xbb\xbf#!/bin/sh\n":   "a byte order mark stands before its #! line",
+		"\xef\xbb\xbf#!/bin/sh\n":   "a byte order mark precedes its #! line",
 		"#!/opt/none/ruby\n":        "its interpreter /opt/none/ruby does not exist",
 		"#!/bin/sh\necho fine\n":    "",
 		"\x00asm\x01\x00\x00\x00":   "",
@@ -120,7 +122,7 @@ func TestDiagnoseNoexec(t *testing.T) {
 	}
 }
 
-// Root may enter and execute everything, so these run as nobody.
+// TestDiagnosePermissions: root may enter and execute everything, so these run as nobody.
 func TestDiagnosePermissions(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root to become nobody")

@@ -89,7 +89,7 @@ var escapes = map[byte]byte{'"': '"', '#': '#', '$': '$', '\'': '\'', '\\': '\\'
 
 func (s *splitter) escape() error {
 	if s.at == len(s.text) {
-		return errors.New("-S: a backslash stands at the end")
+		return errors.New("-S: a backslash at the end")
 	}
 	c := s.text[s.at]
 	s.at++

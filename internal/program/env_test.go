@@ -68,14 +68,14 @@ func TestReadEnv(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := exec.Command(env, args...).Run(); err == nil {
-				t.Error("the real env takes it")
+				t.Error("the real env accepts it")
 			}
 			if call, err := ReadEnv(args, environ); err == nil {
 				t.Errorf("%+v", call)
 			}
 		})
 	}
-	t.Run("the environment it leaves", func(t *testing.T) {
+	t.Run("the environment of the program", func(t *testing.T) {
 		call, err := ReadEnv([]string{"-u", "A", "C=d", "PATH=/x", "x"}, environ)
 		if err != nil || !slices.Equal(SearchPath(call.Env), []string{"/x"}) || lookup(call.Env, "A") != "" || lookup(call.Env, "C") != "d" {
 			t.Errorf("%+v, %v", call, err)

@@ -48,6 +48,6 @@ func TestProgramsAreReadAgainWhenChanged(t *testing.T) {
 		}
 	}
 	if got := f.look(filepath.Join(t.TempDir(), "none")); got.line.path != "" || got.privileged {
-		t.Errorf("%+v of no file", got)
+		t.Errorf("%+v for a missing file", got)
 	}
 }

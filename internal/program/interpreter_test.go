@@ -16,7 +16,7 @@ func TestInterpreterLine(t *testing.T) {
 		{"an interpreter", "#!/bin/sh\n", hashBang{path: "/bin/sh"}},
 		{"without a newline", "#!/bin/sh", hashBang{path: "/bin/sh"}},
 		{"with space around it", "#! \t/bin/sh \t\n", hashBang{path: "/bin/sh"}},
-		{"all that follows is one argument", "#!/bin/sh -e -u\n", hashBang{"/bin/sh", "-e -u"}},
+		{"everything after the interpreter is one argument", "#!/bin/sh -e -u\n", hashBang{"/bin/sh", "-e -u"}},
 		{"through env", "#!/usr/bin/env python3\n", hashBang{"/usr/bin/env", "python3"}},
 		{"through env after a tab", "#!/usr/bin/env\tpython3\n", hashBang{"/usr/bin/env", "python3"}},
 		{"env alone", "#!/usr/bin/env\n", hashBang{path: "/usr/bin/env"}},

@@ -87,7 +87,7 @@ func TestShims(t *testing.T) {
 		writeFile(t, path, line+"\n", 0o755)
 		return path
 	}
-	t.Run("are passed by", func(t *testing.T) {
+	t.Run("are replaced by their target", func(t *testing.T) {
 		p := newPyenv(t)
 		r := newResolver(t)
 		for _, test := range []struct{ line, args string }{
@@ -102,7 +102,7 @@ func TestShims(t *testing.T) {
 			}
 		}
 	})
-	t.Run("also where the program itself is one", func(t *testing.T) {
+	t.Run("the program itself may be a shim", func(t *testing.T) {
 		p := newPyenv(t)
 		r := newResolver(t)
 		for _, path := range []string{"python3", p.root + "/shims/python3"} {
@@ -112,7 +112,7 @@ func TestShims(t *testing.T) {
 			}
 		}
 	})
-	t.Run("are asked once, whatever the directory", func(t *testing.T) {
+	t.Run("the tool is run once for all directories", func(t *testing.T) {
 		p := newPyenv(t)
 		r := newResolver(t)
 		for range 3 {
@@ -122,7 +122,7 @@ func TestShims(t *testing.T) {
 			t.Errorf("asked %d times", n)
 		}
 	})
-	t.Run("are asked again where another version is chosen", func(t *testing.T) {
+	t.Run("the tool is run again if another version is chosen", func(t *testing.T) {
 		p := newPyenv(t)
 		r := newResolver(t)
 		dir := t.TempDir()
@@ -148,7 +148,7 @@ func TestShims(t *testing.T) {
 			t.Errorf("asked %d times, want 5", n)
 		}
 	})
-	t.Run("are used where the answer is unclear", func(t *testing.T) {
+	t.Run("the shim itself is used if the answer is unclear", func(t *testing.T) {
 		for name, pyenv := range map[string]string{
 			"no answer":      "exit 1",
 			"a relative one": "echo python3",
@@ -162,21 +162,21 @@ func TestShims(t *testing.T) {
 			}
 		}
 	})
-	t.Run("are used where env has its own rules", func(t *testing.T) {
+	t.Run("the shim itself is used if env has options", func(t *testing.T) {
 		p := newPyenv(t)
 		path := script(t, "#!/usr/bin/env -S A=1 python3")
 		if got := output(t, newResolver(t), Request{Path: path, Env: []string{p.path}}); got != "shim python3 "+path+"\n" {
 			t.Errorf("%q", got)
 		}
 	})
-	t.Run("of other families are left alone", func(t *testing.T) {
+	t.Run("shims of unknown tools are left alone", func(t *testing.T) {
 		p := newPyenv(t)
 		p.write(t, "shims/python3", "#!/bin/sh\necho other\n")
 		if got := output(t, newResolver(t), Request{Path: "python3", Env: []string{p.path}}); got != "other\n" || p.questions() != 0 {
 			t.Errorf("%q, asked %d times", got, p.questions())
 		}
 	})
-	t.Run("that look beside the script get its directory", func(t *testing.T) {
+	t.Run("a shim that looks beside the script gets the script's directory", func(t *testing.T) {
 		p := newPyenv(t)
 		p.write(t, "shims/ruby", `#!/bin/sh
 export RBENV_DIR="${arg%/*}"

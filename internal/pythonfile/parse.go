@@ -29,8 +29,8 @@ func (p *Parser) Parse(ctx context.Context, content string) error {
 	return err
 }
 
-// Broken reports whether the interpreter has ended or was too slow: the parser is of no more use
-// then, and must still be closed.
+// Broken reports whether the interpreter has ended or was too slow. The parser can then no longer
+// be used, but must still be closed.
 func (p *Parser) Broken() bool { return p.inspector.Broken() }
 
 // Close ends the interpreter.

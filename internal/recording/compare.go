@@ -10,7 +10,7 @@ import (
 // A comparer finds what a plugin does differently than in the recording.
 type comparer struct {
 	normal
-	scrub *scrubber // for the plugins' texts of now: the recording has no secrets
+	scrub *scrubber // removes secrets from the current texts of plugins: the recording has none
 }
 
 // changes returns the differences between the recorded side and the current one. The old value is

@@ -89,7 +89,7 @@ func givenBefore(o *hook.Outcome) (first json.RawMessage, given []json.RawMessag
 	for i, step := range slices.Backward(o.Steps) {
 		if step.Changed {
 			if first, err = undo(first, step.Diff()); err != nil {
-				return nil, nil, fmt.Errorf("what plugin %s was given cannot be worked out: %w", step.Plugin, err)
+				return nil, nil, fmt.Errorf("what plugin %s was given cannot be derived: %w", step.Plugin, err)
 			}
 		}
 		given[i] = first

@@ -24,7 +24,7 @@ type Recording struct {
 }
 
 // ErrCut reports that a recording has no end: its command was killed, or the file was cut off.
-var ErrCut = errors.New("the recording is not whole")
+var ErrCut = errors.New("the recording is incomplete")
 
 // A FileError reports that a file is not a readable recording. It names the line.
 type FileError struct {
@@ -102,7 +102,7 @@ type reader struct {
 func (r *reader) read() error {
 	line, err := r.next()
 	if err != nil {
-		return fmt.Errorf("it is empty, or no recording: %w", err)
+		return fmt.Errorf("it is empty, or not a recording: %w", err)
 	}
 	if err := r.header(line); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (r *reader) read() error {
 		}
 	}
 	if _, err := r.next(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more behind the end")
+		return errors.New("there are lines after the end")
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (r *reader) next() ([]byte, error) {
 func (r *reader) header(line []byte) error {
 	var h Header
 	if rawjson.CheckWithin(line, rawjson.MaxForeign) != nil || json.Unmarshal(line, &h) != nil || h.Type != typeHeader {
-		return errors.New(`it is no recording: the first line of one begins with {"type":"recording"`)
+		return errors.New(`it is not a recording: the first line of one begins with {"type":"recording"`)
 	}
 	if h.Version != Version {
 		return fmt.Errorf("it is a recording of version %d, and this patchbay reads version %d: record it again", h.Version, Version)
@@ -199,7 +199,7 @@ func unmarshal(line []byte, v any) error {
 		return fmt.Errorf("it is not JSON: %w", err)
 	}
 	if err := json.Unmarshal(line, v); err != nil {
-		return fmt.Errorf("it is no line of a recording: %w", err)
+		return fmt.Errorf("it is not a line of a recording: %w", err)
 	}
 	return nil
 }

@@ -84,17 +84,17 @@ func TestReplay(t *testing.T) {
 		want    string // the differences
 	}{
 		"the same plugins do the same": {plugins: []inproc.Plugin{replies("a", "from a", "one"), replies("b", "from b", "two")}},
-		"a changed plugin is the only difference, though the next one sees what it says": {
+		"a changed plugin is the only difference, although the next plugin gets its answer": {
 			plugins: []inproc.Plugin{replies("a", "from A", "one"), replies("b", "from b", "two")},
 			want:    `a /received/message "from a" "from A"`},
 		"a tool's answer counts": {plugins: []inproc.Plugin{replies("a", "from a", "uno"), replies("b", "from b", "two")},
 			want: `a /result/result "one" "uno"`},
-		"a plugin that is gone is one difference": {plugins: []inproc.Plugin{replies("a", "from a", "one")}, want: "b there is no such plugin"},
-		"a hook that is gone is one difference": {plugins: []inproc.Plugin{replies("a", "from a", "one"), {Name: "b"}},
+		"a plugin that no longer exists is one difference": {plugins: []inproc.Plugin{replies("a", "from a", "one")}, want: "b there is no such plugin"},
+		"a hook that no longer exists is one difference": {plugins: []inproc.Plugin{replies("a", "from a", "one"), {Name: "b"}},
 			want: "b it no longer has this hook"},
 		"one plugin alone":   {plugins: []inproc.Plugin{replies("b", "from b", "two")}, o: ReplayOptions{Plugin: "b"}},
 		"under another name": {plugins: []inproc.Plugin{replies("new", "from a", "one")}, o: ReplayOptions{Plugin: "a", As: "new"}},
-		"what is ignored does not count": {plugins: []inproc.Plugin{replies("a", "from A", "uno"), replies("b", "from b", "two")},
+		"ignored fields do not count": {plugins: []inproc.Plugin{replies("a", "from A", "uno"), replies("b", "from b", "two")},
 			o: ReplayOptions{Ignore: []string{"/received", "result"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +119,8 @@ func shown(r *Report) string {
 	return strings.Join(all, "; ")
 }
 
-// TestSecretsAreNotRecorded checks that no secret is in the file in any spelling. Short ones are
-// replaced where they are a whole text.
+// TestSecretsAreNotRecorded checks that no secret is in the file in any spelling. A short secret is
+// replaced if it is a whole text.
 func TestSecretsAreNotRecorded(t *testing.T) {
 	const secret = `p"a/ss word`
 	path := record(t, []string{"MY_API_TOKEN=" + secret, "OTHER_PASSWORD=abc"},
@@ -156,7 +156,7 @@ func TestKilled(t *testing.T) {
 	}
 	r.file.Close() // as the kernel does for a killed process
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("the recording that was there is %s, %v", after, err)
+		t.Errorf("the existing recording is %s, %v", after, err)
 	}
 	if _, err := Read(path+partialSuffix, false); !errors.Is(err, ErrCut) {
 		t.Errorf("the unfinished one is read: %v", err)
@@ -172,10 +172,10 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("a recording of nothing has replaced the one that was there: %s, %v", after, err)
+		t.Errorf("an empty recording has replaced the existing one: %s, %v", after, err)
 	}
 	if _, err := os.Stat(path + partialSuffix); err == nil {
-		t.Error("and its own file is still there")
+		t.Error("the file of the empty recording still exists")
 	}
 }
 
@@ -222,8 +222,8 @@ const head = `{"type":"recording","version":1,"patchbay":"0","command":[],"plugi
 
 func TestHostileFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":                   {"", "empty, or no recording"},
-		"not JSON":                {"hello\n", "it is no recording"},
+		"empty":                   {"", "empty, or not a recording"},
+		"not JSON":                {"hello\n", "it is not a recording"},
 		"another version":         {`{"type":"recording","version":2}` + "\n", "version 2"},
 		"a garbled line":          {head + "{\"type\":\n", ":2: it is not JSON"},
 		"another type":            {head + `{"type":"surprise"}` + "\n", `type "surprise" is unknown`},
@@ -231,7 +231,7 @@ func TestHostileFiles(t *testing.T) {
 		"a step without a plugin": {head + `{"type":"event","point":"turn.input","steps":[{}]}` + "\n", "no plugin"},
 		"deep":                    {head + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n", "not JSON"},
 		"a missing line":          {head + `{"type":"end","entries":3}` + "\n", "lines are missing"},
-		"more at the end":         {head + `{"type":"end"}` + "\n{}\n", "behind the end"},
+		"more at the end":         {head + `{"type":"end"}` + "\n{}\n", "lines after the end"},
 		"half a line":             {head + `{"type":"ev`, "the last line is cut off"},
 		"no end":                  {head, "last line is missing"},
 		"a long line":             {head + strings.Repeat("x", maxLine+2), "longer than"},
@@ -258,17 +258,17 @@ func TestNormal(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		"times":                 {`{"at":"2026-11-16T13:00:00Z"}`, `{"at":"2027-01-02T03:04:05.678+01:00"}`, true},
-		"times in a text":       {`{"t":"it is 2026-11-16 13:00:00 now"}`, `{"t":"it is 2026-11-17 14:00:00 now"}`, true},
-		"uuids":                 {`{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, `{"id":"7ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, true},
-		"epochs":                {`{"created_at":1700000000}`, `{"created_at":1800000000123}`, true},
-		"durations":             {`{"duration_ms":3}`, `{"duration_ms":4}`, true},
-		"request ids":           {`{"request_id":"a"}`, `{"request_id":"b"}`, true},
-		"a time and none":       {`{"at":"2026-11-16T13:00:00Z"}`, `{"at":""}`, false},
-		"a number that is none": {`{"timeout":5}`, `{"timeout":6}`, false},
-		"a count":               {`{"count":1700000000}`, `{"count":1700000001}`, false},
-		"another type":          {`{"created_at":1700000000}`, `{"created_at":"x"}`, false},
-		"a word":                {`{"t":"a"}`, `{"t":"b"}`, false},
+		"times":                       {`{"at":"2026-11-16T13:00:00Z"}`, `{"at":"2027-01-02T03:04:05.678+01:00"}`, true},
+		"times in a text":             {`{"t":"it is 2026-11-16 13:00:00 now"}`, `{"t":"it is 2026-11-17 14:00:00 now"}`, true},
+		"uuids":                       {`{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, `{"id":"7ba7b810-9dad-11d1-80b4-00c04fd430c8"}`, true},
+		"epochs":                      {`{"created_at":1700000000}`, `{"created_at":1800000000123}`, true},
+		"durations":                   {`{"duration_ms":3}`, `{"duration_ms":4}`, true},
+		"request ids":                 {`{"request_id":"a"}`, `{"request_id":"b"}`, true},
+		"a time and an empty text":    {`{"at":"2026-11-16T13:00:00Z"}`, `{"at":""}`, false},
+		"a number that is not a time": {`{"timeout":5}`, `{"timeout":6}`, false},
+		"a count":                     {`{"count":1700000000}`, `{"count":1700000001}`, false},
+		"another type":                {`{"created_at":1700000000}`, `{"created_at":"x"}`, false},
+		"a word":                      {`{"t":"a"}`, `{"t":"b"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for exact, want := range map[bool]bool{false: c.same, true: false} {

@@ -145,7 +145,7 @@ func (p *player) remark() {
 		p.note("%d events or calls were left out of the recording, most because they were too long, and are not played", n)
 	}
 	if p.recording.Cut != "" {
-		p.note("the recording is not whole: %s", p.recording.Cut)
+		p.note("the recording is incomplete: %s", p.recording.Cut)
 	}
 	if p.recording.Interrupted {
 		p.note("the recorded command was interrupted")
@@ -250,7 +250,7 @@ func (p *player) step(ctx context.Context, c call) ([]hook.Change, error) {
 	case out == nil:
 		return nil, err
 	case len(out.Steps) == 0:
-		return nil, errors.New("it is not asked about this event any more: its hook is for others")
+		return nil, errors.New("its hook is no longer called for this event")
 	}
 	now := newStep(&out.Steps[0], p.comparer.scrub)
 	now.Error = p.renamed(now.Error)

@@ -29,7 +29,7 @@ func undo(payload json.RawMessage, changes []hook.Change) (json.RawMessage, erro
 		}
 	}
 	if err == nil && !sameChanges(hook.Diff(before, payload), changes) {
-		err = errors.New("the changes that are kept do not fit the payload")
+		err = errors.New("the stored changes do not fit the payload")
 	}
 	return before, err
 }
@@ -37,7 +37,7 @@ func undo(payload json.RawMessage, changes []hook.Change) (json.RawMessage, erro
 func undoOne(payload json.RawMessage, c hook.Change) (json.RawMessage, error) {
 	parts := strings.Split(c.Path, "/")
 	if len(parts) < 2 || parts[0] != "" {
-		return nil, fmt.Errorf("%.80q is no place in a payload", c.Path)
+		return nil, fmt.Errorf("%.80q is not a place in a payload", c.Path)
 	}
 	for i := range parts {
 		parts[i] = pointerUnescapes.Replace(parts[i])

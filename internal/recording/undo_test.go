@@ -15,7 +15,7 @@ func TestUndo(t *testing.T) {
 	for name, c := range map[string]struct{ before, after string }{
 		"a text":             {`{"message":"hello <b>","n":1.0}`, `{"message":"HELLO","n":1.0}`},
 		"a new field":        {`{"b":1,"a":2}`, `{"b":1,"a":2,"c":null}`},
-		"null is something":  {`{"a":null}`, `{"a":1}`},
+		"null is a value":    {`{"a":null}`, `{"a":1}`},
 		"a list grows":       {`{"list":[1,{"x":2}]}`, `{"list":[1,{"x":3},4,5,6]}`},
 		"a list shrinks":     {`{"list":[1,2,3,4],"z":0}`, `{"list":[1],"z":0}`},
 		"lists in lists":     {`{"list":[[1,2],[3]]}`, `{"list":[[1],[3,4]]}`},
@@ -34,8 +34,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoTellsWhatDoesNotFit checks that a journal that was tampered with yields no recording of
-// something that never happened.
+// TestUndoTellsWhatDoesNotFit checks that changes of a damaged journal are refused, so that no
+// recording has an event that never happened.
 func TestUndoTellsWhatDoesNotFit(t *testing.T) {
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
 	for i, c := range []hook.Change{

@@ -22,7 +22,7 @@ import (
 const partialSuffix = ".partial"
 
 // ErrNotOurs reports that the file exists and is not a recording. It is not overwritten.
-var ErrNotOurs = errors.New("the file is there and is no recording")
+var ErrNotOurs = errors.New("the file exists and is not a recording")
 
 // ErrBusy reports that another process records to the same file.
 var ErrBusy = errors.New("another command records to this file")
@@ -227,7 +227,7 @@ func encodeLine(v any) []byte {
 	return b.Bytes()
 }
 
-// Close ends the recording: it writes the last line and renames the file. If no plugin was asked,
+// Close ends the recording: it writes the last line and renames the file. If no plugin was called,
 // or after an error, there is no new file, and an existing one stays.
 func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	r.mu.Lock()

@@ -28,7 +28,7 @@ func BadNumber(number string) string {
 		return ""
 	}
 	if e, err := strconv.Atoi(exponent); err != nil || e > maxExponent || e < -maxExponent {
-		return "the number is out of all bounds"
+		return "the number is too large or too small"
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ type opinion struct {
 func (o opinion) String() string {
 	switch {
 	case o.refused:
-		return fmt.Sprintf("is no schema: %q", o.words)
+		return fmt.Sprintf("is not a schema: %q", o.words)
 	case len(o.words) > 0:
 		return fmt.Sprintf("does not fit: %q", o.words)
 	}

@@ -15,7 +15,7 @@ const maxSteps = 1 << 20
 type report struct {
 	steps  []step
 	faults []Fault
-	told   int // steps in the paths of all faults so far; see maxSteps
+	total  int // steps in the paths of all faults so far; see maxSteps
 	bad    int // failures so far, including those without a message
 	quiet  int // above 0: failures are counted without a message
 }
@@ -35,13 +35,13 @@ func (r *report) leave()              { r.steps = r.steps[:len(r.steps)-1] }
 // fails counts a failure and reports whether it needs a message.
 func (r *report) fails() bool {
 	r.bad++
-	return r.quiet == 0 && r.told < maxSteps
+	return r.quiet == 0 && r.total < maxSteps
 }
 
 // add records a fault of the current value, or of one of its fields.
 func (r *report) add(message string, field ...string) {
 	r.faults = append(r.faults, Fault{append(r.at(), field...), message})
-	r.told += len(r.steps) + 1
+	r.total += len(r.steps) + 1
 }
 
 // fail is fails and add, for messages that are constant.

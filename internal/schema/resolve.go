@@ -51,7 +51,7 @@ func resolveOutside(ref, address, fragment, place string) (target, *Fault) {
 }
 
 func notThere(ref, place string) *Fault {
-	return &Fault{steps(place), fmt.Sprintf("refers to %s, which is not there", Cite(ref))}
+	return &Fault{steps(place), fmt.Sprintf("refers to %s, which does not exist", Cite(ref))}
 }
 
 // within finds the schema of a fragment in a resource.

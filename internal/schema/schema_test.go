@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		rule, schema, value string
 		want                []string
 	}{
-		{rule: "what fits has no errors", schema: `{"properties":{"a":{"type":"integer"}}}`, value: `{"a":1.0,"b":"c"}`},
+		{rule: "a value that fits has no errors", schema: `{"properties":{"a":{"type":"integer"}}}`, value: `{"a":1.0,"b":"c"}`},
 		{rule: "every error at once, by path", schema: `{"properties":{"b":{"type":"string"},"a":{"type":["integer","null"]}}}`,
 			value: `{"b":1,"a":"x"}`, want: []string{
 				"a: must be of type null or integer, is string", "b: must be of type string, is number"}},
@@ -59,9 +59,9 @@ func TestCheck(t *testing.T) {
 		{rule: "not", schema: `{"properties":{"a":{"not":{"type":"string"}}}}`, value: `{"a":"x"}`,
 			want: []string{`a: must not fit the schema under "not"`}},
 		{rule: "a field that is forbidden", schema: `{"properties":{"a":false}}`, value: `{"a":1}`, want: []string{"a: is not allowed"}},
-		{rule: "anyOf names what would do", schema: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"array"}]}}}`, value: `{"a":1}`,
+		{rule: "anyOf lists the allowed types", schema: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"array"}]}}}`, value: `{"a":1}`,
 			want: []string{"a: must be of type string, is number, or must be of type array, is number"}},
-		{rule: "anyOf goes into the form that is meant",
+		{rule: "anyOf reports the errors of the schema that fits best",
 			schema: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"object","properties":{"b":{"type":"string"}}}]}}}`, value: `{"a":{"b":1}}`,
 			want: []string{"a.b: must be of type string, is number"}},
 		{rule: "oneOf that fits twice", schema: `{"properties":{"a":{"oneOf":[{},{"type":"string"}]}}}`, value: `{"a":"x"}`,
@@ -70,11 +70,11 @@ func TestCheck(t *testing.T) {
 			want: []string{"b: must be of type string, is number"}},
 		{rule: "numbers are exact", schema: `{"properties":{"a":{"maximum":12345678901234567890},"b":{"multipleOf":0.01}}}`,
 			value: `{"a":12345678901234567891,"b":19.99}`, want: []string{"a: must be at most 12345678901234567890"}},
-		{rule: "a number beyond all bounds", schema: `{"properties":{"a":{"maximum":1}}}`, value: `{"a":[1e99999999]}`,
-			want: []string{"a[0]: the number is out of all bounds"}},
-		{rule: "what is not JSON", schema: `{}`, value: `{"a":`, want: []string{"is not valid JSON"}},
+		{rule: "a number that is too large", schema: `{"properties":{"a":{"maximum":1}}}`, value: `{"a":[1e99999999]}`,
+			want: []string{"a[0]: the number is too large or too small"}},
+		{rule: "a value that is not JSON", schema: `{}`, value: `{"a":`, want: []string{"is not valid JSON"}},
 		{rule: "more than one value", schema: `{}`, value: `{} {}`, want: []string{"is not valid JSON"}},
-		{rule: "a pattern only ECMAScript has lets everything pass", schema: `{"properties":{"a":{"pattern":"^(?!x)"}}}`, value: `{"a":"x"}`},
+		{rule: "a pattern that only ECMAScript has allows everything", schema: `{"properties":{"a":{"pattern":"^(?!x)"}}}`, value: `{"a":"x"}`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			var got []string
@@ -107,8 +107,8 @@ func TestErrorsNeverRepeatTheValue(t *testing.T) {
 	}
 }
 
-// TestASchemaThatWouldTakeForeverIsGivenUp: the check of a schema with 2^60 steps, or without end,
-// is ended.
+// TestASchemaThatWouldTakeForeverIsGivenUp: a check that would take 2^60 steps, or have no end, is
+// stopped.
 func TestASchemaThatWouldTakeForeverIsGivenUp(t *testing.T) {
 	for rule, text := range map[string]string{
 		"doubling": doubling(60),
@@ -181,16 +181,16 @@ func TestPatternsThatOnlyECMAScriptHas(t *testing.T) {
 // TestCompileRefuses: schemas that would cost much time, or read files and addresses, are refused.
 func TestCompileRefuses(t *testing.T) {
 	for _, c := range []struct{ rule, schema, want string }{
-		{"what is no JSON", `{"type":`, "is not valid JSON: unexpected EOF"},
-		{"what is no schema", `{"properties":{"a":{"type":"objekt"}}}`, "properties.a.type: must be one of "},
+		{"a schema that is not JSON", `{"type":`, "is not valid JSON: unexpected EOF"},
+		{"an invalid schema", `{"properties":{"a":{"type":"objekt"}}}`, "properties.a.type: must be one of "},
 		{"a file", `{"$ref":"file:///etc/passwd"}`, `$ref: refers to "file:///etc/passwd", outside of the schema`},
 		{"an address", `{"allOf":[{"$ref":"https://example.com/s.json"}]}`, `allOf.0.$ref: refers to "https://example.com/s.json", outside of the schema`},
-		{"a metaschema of its own", `{"$schema":"https://example.com/s.json"}`, `$schema: refers to "https://example.com/s.json", outside of the schema`},
-		{"a reference that leads nowhere", `{"$ref":"#/$defs/a"}`, `$ref: refers to "#/$defs/a", which is not there`},
-		{"a number with a large exponent", `{"minimum":1e999999999}`, "minimum: the number is out of all bounds"},
+		{"an unknown metaschema", `{"$schema":"https://example.com/s.json"}`, `$schema: refers to "https://example.com/s.json", outside of the schema`},
+		{"a reference that leads nowhere", `{"$ref":"#/$defs/a"}`, `$ref: refers to "#/$defs/a", which does not exist`},
+		{"a number with a large exponent", `{"minimum":1e999999999}`, "minimum: the number is too large or too small"},
 		{"a long number", `{"minimum":` + strings.Repeat("9", schema.MaxDigits+1) + `}`, "minimum: the number has too many digits"},
-		{"one of many values", `{"enum":[` + strings.Repeat("1,", 2000) + `2]}`, "is too large: 2003 values, at most 2000"},
-		{"one of many bytes", `{"title":"` + strings.Repeat("x", 256<<10) + `"}`, "is too large: over 256 KiB"},
+		{"a schema of many values", `{"enum":[` + strings.Repeat("1,", 2000) + `2]}`, "is too large: 2003 values, at most 2000"},
+		{"a schema of many bytes", `{"title":"` + strings.Repeat("x", 256<<10) + `"}`, "is too large: over 256 KiB"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s, faults := schema.Compile(json.RawMessage(c.schema))
@@ -236,7 +236,7 @@ func TestFieldsAreASchemasOwn(t *testing.T) {
 	}
 	fields[0] = "changed"
 	if s.Fields()[0] != "b" {
-		t.Error("the caller's copy is the schema's own")
+		t.Error("the caller can change the schema through the returned list")
 	}
 }
 

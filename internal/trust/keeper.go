@@ -219,9 +219,9 @@ func (k *Keeper) exempt(p Plugin) bool {
 	})
 }
 
-// settled is how old a change must be before the file's time distinguishes it from a later one.
-// File systems count in steps, the coarsest of two seconds.
-const settled = 2 * time.Second
+// minAge is how old a change must be before the file's time distinguishes it from a later one. File
+// systems count in steps of up to two seconds.
+const minAge = 2 * time.Second
 
 // digest returns one sum for all files. Under Record it reads them only if size, time or inode of
 // one has changed since they were last read.
@@ -243,7 +243,7 @@ func (k *Keeper) digest(p Plugin) (string, error) {
 		return "", err
 	}
 	digest := digestOf(files)
-	if time.Since(newest) > settled { // otherwise it may change again without a new time
+	if time.Since(newest) > minAge { // otherwise it may change again without a new time
 		k.cache.put(key, stamp, digest)
 	}
 	return digest, nil
@@ -324,10 +324,10 @@ func Summary(changes []Change) string {
 }
 
 // ErrNotKept is returned if there is no lock to change.
-var ErrNotKept = errors.New("no lock is kept here")
+var ErrNotKept = errors.New("there is no lock here")
 
 // ErrMoved is returned for a plugin whose files differ from those that were shown.
-var ErrMoved = errors.New("its files have changed while they were looked at")
+var ErrMoved = errors.New("its files have changed since they were shown")
 
 // Trust records a plugin as it is now, with all capabilities that it declares. Its origin stays.
 // shown are the files that the operator has seen; only these are recorded. nil: the operator wrote

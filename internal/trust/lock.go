@@ -86,10 +86,10 @@ func Load(path string) (*Lock, error) {
 // damaged returns the error of a lock that cannot be used. It is reported as a problem of the
 // configuration.
 func damaged(path, why string) error {
-	return &document.Error{Problems: []document.Problem{{File: path, Message: why, Fix: mend(path)}}}
+	return &document.Error{Problems: []document.Problem{{File: path, Message: why, Fix: lockFix(path)}}}
 }
 
-func mend(path string) string {
+func lockFix(path string) string {
 	return fmt.Sprintf("put back a good copy. If there is none: look at your plugins, then remove %s; they are then recorded as new", path)
 }
 
@@ -105,7 +105,7 @@ func parse(path string, data []byte) (*Lock, error) {
 	for _, t := range top.Tables("plugin") {
 		e := readEntry(t)
 		if l.Find(e.Dialect, e.Name) != nil {
-			t.Bad("name", "", "%s:%s is there twice", e.Dialect, document.Cut(e.Name))
+			t.Bad("name", "", "%s:%s is listed twice", e.Dialect, document.Cut(e.Name))
 		}
 		l.Put(e)
 	}
@@ -117,7 +117,7 @@ func parse(path string, data []byte) (*Lock, error) {
 func withFix(err error, path string) error {
 	if bad, ok := errors.AsType[*document.Error](err); ok {
 		for i := range bad.Problems {
-			bad.Problems[i].Fix = mend(path)
+			bad.Problems[i].Fix = lockFix(path)
 		}
 	}
 	return err

@@ -117,7 +117,7 @@ func TestChildThatReadsNothing(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector allocates on its own account")
+		t.Skip("the race detector allocates too")
 	}
 	for name, call := range callers {
 		t.Run(name, func(t *testing.T) {

@@ -21,9 +21,9 @@ type message struct {
 	deep                              bool // it is nested deeper than a plugin may send, so nothing of it is passed on
 }
 
-// scanMessage scans the envelope of a plugin that starts at line[i]. One that is too deep is
-// scanned to its end all the same, so that its id is known: the scanner needs one bit per level,
-// and the length of the line bounds the levels.
+// scanMessage scans the envelope of a plugin that starts at line[i]. An envelope that is too deep
+// is scanned to its end too, so that its id is known: the scanner needs one bit per level, and the
+// length of the line bounds the levels.
 func scanMessage(line []byte, i int) (message, error) {
 	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
 	if err == nil || !isDeep(err) {
@@ -34,8 +34,7 @@ func scanMessage(line []byte, i int) (message, error) {
 	return m, err
 }
 
-// isDeep is a function of its own because scanMessage, through which every message goes, must not
-// allocate.
+// isDeep is a separate function because scanMessage, which scans every message, must not allocate.
 func isDeep(err error) bool {
 	_, ok := errors.AsType[*rawjson.DepthError](err)
 	return ok

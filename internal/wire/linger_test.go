@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// newBrisk returns a connection that takes its plugin for one that answers at once.
+// newBrisk returns a connection that counts its plugin as brisk.
 func newBrisk(t *testing.T) (*Serial, *far) {
 	s, f, _ := newSerial(t, Options{})
 	s.tryR.brisk = true
@@ -27,7 +27,7 @@ func TestLinger(t *testing.T) {
 		s.tryR.brisk = true
 		mustCall(t, s, "1")
 		if s.tryR.brisk {
-			t.Error("a plugin that took its time is taken for brisk")
+			t.Error("a slow plugin counts as brisk")
 		}
 	})
 	t.Run("a deadline is met by a plugin that was brisk and hangs", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestLinger(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 		if s.tryR.brisk {
-			t.Error("still taken for brisk")
+			t.Error("the plugin still counts as brisk")
 		}
 	})
 	t.Run("cancelling ends a call that lingers", func(t *testing.T) {
@@ -87,12 +87,12 @@ func TestWhichCallsLinger(t *testing.T) {
 		others bool
 		want   bool
 	}{
-		"a brisk plugin":          {linger{brisk: true}, false, true},
-		"with time enough":        {linger{brisk: true, deadline: time.Now().Add(time.Hour)}, false, true},
-		"no brisk plugin":         {linger{}, false, false},
-		"not where time is short": {linger{brisk: true, deadline: time.Now().Add(longestLinger / 2)}, false, false},
-		"not where another does":  {linger{brisk: true}, true, false},
-		"not where time is up":    {linger{brisk: true, deadline: time.Now().Add(-time.Hour)}, false, false},
+		"a brisk plugin":        {linger{brisk: true}, false, true},
+		"with enough time":      {linger{brisk: true, deadline: time.Now().Add(time.Hour)}, false, true},
+		"not for a slow plugin": {linger{}, false, false},
+		"not if time is short":  {linger{brisk: true, deadline: time.Now().Add(longestLinger / 2)}, false, false},
+		"not if another does":   {linger{brisk: true}, true, false},
+		"not if time is up":     {linger{brisk: true, deadline: time.Now().Add(-time.Hour)}, false, false},
 	} {
 		lingering.Store(c.others)
 		if got := c.linger.wait(r.Fd()); got != c.want {

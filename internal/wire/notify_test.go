@@ -25,12 +25,12 @@ func TestWindow(t *testing.T) {
 		at   time.Duration
 		want int
 	}{
-		{"a second's worth at once", 0, 100},
+		{"the limit of a second passes at once", 0, 100},
 		{"nothing more at the same moment", 0, 0},
 		{"nothing more within the second", 999 * time.Millisecond, 0},
 		{"as many again a second later", time.Second, 100},
-		{"never more than a second's worth", time.Hour, 100},
-		{"a clock that goes back gives nothing", 0, 0},
+		{"after a silence no more than the limit passes", time.Hour, 100},
+		{"a clock that goes back lets nothing pass", 0, 0},
 	} {
 		if got := takes(start.Add(step.at), 1000); got != step.want {
 			t.Errorf("%s: %d, want %d", step.rule, got, step.want)
@@ -43,7 +43,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	if unlimited := newWindow(0); !unlimited.take(start) {
-		t.Error("rate 0 is a limit")
+		t.Error("rate 0 limits")
 	}
 }
 
@@ -81,11 +81,11 @@ func TestDroppedIsReportedOnceASecond(t *testing.T) {
 		for i, some := range told {
 			total += some
 			if i > 0 && i < len(told)-1 && when[i]-when[i-1] < time.Second {
-				t.Errorf("told again after %v", when[i]-when[i-1])
+				t.Errorf("OnDropped was called again after %v", when[i]-when[i-1])
 			}
 		}
 		if total != 35-4 || len(told) > 5 {
-			t.Errorf("told %v at %v, want 31 in all", told, when)
+			t.Errorf("OnDropped got %v at %v, want 31 in all", told, when)
 		}
 	})
 }

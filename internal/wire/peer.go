@@ -51,7 +51,7 @@ type Peer struct {
 	mu      sync.Mutex       // protects the fields below
 	pending map[uint64]*slot // calls under way, by id
 	last    uint64           // the last id issued; ids count from 1
-	clock   *time.Timer      // calls look every firstWait while a patient call waits for its reply alone; nil until the first patient call
+	clock   *time.Timer      // calls the method look every firstWait while a patient call waits for its reply alone; nil until the first patient call
 	ticking bool             // the clock is set
 	round   uint64           // how often look was called
 	given   givenUp          // calls given up without a reply
@@ -61,7 +61,7 @@ type Peer struct {
 // A slot is where a call waits. It belongs to the call. The goroutine that takes it out of pending
 // must fill it, once.
 type slot struct {
-	filled chan bool // gets true when the reply is there, and before that perhaps false: the reply takes long. It has room for both
+	filled chan bool // gets true when the reply is there; before that it may get false, which means that the reply takes long. It has room for both
 	result json.RawMessage
 	err    error
 
@@ -176,10 +176,10 @@ func (p *Peer) tick() {
 	p.clock.Reset(firstWait)
 }
 
-// look tells every patient call whose reply takes long: longer than firstWait, and noticed before
-// twice that time. Until then the call does not wait for its context, because a context with a
-// deadline may have to set a timer for that, and to allocate. One clock for all calls costs less
-// than one for each, since most are answered at once.
+// look notifies every patient call whose reply takes longer than firstWait. The call is notified
+// before twice that time has passed. Until then the call does not wait for its context, because a
+// context with a deadline may have to set a timer for that, and to allocate. One clock for all
+// calls costs less than one for each, since most are answered at once.
 func (p *Peer) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,7 +49,7 @@ func TestPeerRequests(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("too many at once are refused, Close ends the others", func(t *testing.T) {
+	t.Run("too many requests at once are refused, and Close ends the others", func(t *testing.T) {
 		p, f, _ := newPeer(t, PeerOptions{OnRequest: answer})
 		for id := range maxRequests + 1 {
 			f.write(fmt.Sprintf(`{"id":%d,"method":"wait"}`+"\n", id))
@@ -76,7 +76,7 @@ func TestPeerRequests(t *testing.T) {
 }
 
 func TestPeerNotifications(t *testing.T) {
-	t.Run("they come in order, and each owns its params", func(t *testing.T) {
+	t.Run("notifications come in order, and each owns its params", func(t *testing.T) {
 		var got []string
 		all := make(chan struct{})
 		_, f, _ := newPeer(t, PeerOptions{OnNotify: func(method string, params json.RawMessage) {
@@ -110,7 +110,7 @@ func TestPeerNotifications(t *testing.T) {
 		f.write(`{"method":"n"}` + "\n")
 		heard.wait(t, "unasked")
 	})
-	t.Run("none is handed out after Close", func(t *testing.T) {
+	t.Run("no notification is handed out after Close", func(t *testing.T) {
 		var closed atomic.Bool
 		first := make(chan struct{})
 		var once sync.Once
@@ -156,7 +156,7 @@ func TestPeerNotifications(t *testing.T) {
 			t.Errorf("%d were handed out, want at most %d", handed.Load(), most)
 		}
 		if handed.Load()+dropped.Load() != flood {
-			t.Errorf("%d handed out and %d told as dropped, of %d", handed.Load(), dropped.Load(), flood)
+			t.Errorf("%d handed out and %d reported as dropped, of %d", handed.Load(), dropped.Load(), flood)
 		}
 	})
 }

@@ -15,7 +15,7 @@ func TestPeerWaits(t *testing.T) {
 		ctx, cancel := context.WithCancel(soon(t))
 		done := start(ctx, p, "m")
 		f.read()
-		time.Sleep(after) // before or after the call is told that the reply takes long
+		time.Sleep(after) // before or after the call is notified that the reply takes long
 		cancel()
 		if got := <-done; !errors.Is(got.err, context.Canceled) {
 			t.Errorf("%s, %v", got.result, got.err)
@@ -40,14 +40,14 @@ func TestPeerWaits(t *testing.T) {
 		for id := 1; id <= 8; id++ {
 			done := start(soon(t), p, "m")
 			f.read()
-			time.Sleep(time.Duration(id) * firstWait / 2) // before, while and after the call is told that the reply takes long
+			time.Sleep(time.Duration(id) * firstWait / 2) // before, while and after the call is notified that the reply takes long
 			f.write(fmt.Sprintf(`{"id":%d,"result":%d}`+"\n", id, id))
 			if got := <-done; got.err != nil || got.result != fmt.Sprint(id) {
 				t.Errorf("call %d got %s, %v", id, got.result, got.err)
 			}
 		}
 	})
-	t.Run("nothing ticks while no call waits", func(t *testing.T) {
+	t.Run("the clock does not tick while no call waits", func(t *testing.T) {
 		p, f, _ := newPeer(t, PeerOptions{})
 		f.play(`{"id":1,"result":1}` + "\n")
 		if _, err := p.Call(soon(t), "m", nil); err != nil {

@@ -191,8 +191,9 @@ func (r *Reader) larger(left int) []byte {
 	return b
 }
 
-// keep makes a part of the last line safe to hold on to. A small part is copied. For a large one
-// the reader gives its buffer away and starts another, so that the part is never in memory twice.
+// keep returns a part of the last line that the caller may keep. A small part is copied. For a
+// large one the reader gives its buffer away and starts another, so that the part is never in
+// memory twice.
 func (r *Reader) keep(part []byte) []byte {
 	if len(part) < keepBuffer {
 		own := make([]byte, len(part))

@@ -130,7 +130,7 @@ func TestReaderKeepsItsBufferForSmallLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if &r.buf[0] != buf {
-		t.Error("a small line took the buffer with it")
+		t.Error("the buffer was given away with a small line")
 	}
 }
 
@@ -233,7 +233,7 @@ func split(data []byte, limit int) []string {
 // large ones.
 func TestReaderTakesLargeLinesWithoutGarbage(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector makes the pool forget")
+		t.Skip("the race detector drops buffers from the pool")
 	}
 	const lines, size = 20, 256 << 10
 	line := strings.Repeat("x", size) + "\n"

@@ -21,7 +21,7 @@ func newEchoing(t *testing.T) (*Serial, *far, *noises) {
 		mustCall(t, s, fmt.Sprint(id+1))
 	}
 	if !s.echoes() {
-		t.Fatal("not taken for a plugin that echoes ids")
+		t.Fatal("the plugin does not count as one that echoes ids")
 	}
 	return s, f, heard
 }
@@ -29,11 +29,11 @@ func newEchoing(t *testing.T) (*Serial, *far, *noises) {
 func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 	const right = `{"id":4,"result":4}` + "\n"
 	tests := []struct{ rule, sent, want, noise string }{
-		{"an old reply that comes before the right one is passed over", `{"id":3,"result":3}` + "\n" + right, `4`, "stale reply"},
-		{"two old replies before the right one are passed over", `{"id":3,"result":3}` + "\n" + `{"id":2,"result":2}` + "\n" + right, `4`, "stale reply, stale reply"},
-		{"an old reply on the line of the right one is passed over", `{"id":3,"result":3}` + right, `4`, "stale reply"},
-		{"a reply with an id never issued is passed over if the right one comes", `{"id":77,"result":7}` + "\n" + right, `4`, "stale reply"},
-		{"a reply without an id is taken at once", `{"id":null,"error":{"code":-32700,"message":"what?"}}` + "\n" + right, "error -32700: what?", "wrong id"},
+		{"an old reply that comes before the right one is ignored", `{"id":3,"result":3}` + "\n" + right, `4`, "stale reply"},
+		{"two old replies before the right one are ignored", `{"id":3,"result":3}` + "\n" + `{"id":2,"result":2}` + "\n" + right, `4`, "stale reply, stale reply"},
+		{"an old reply on the line of the right one is ignored", `{"id":3,"result":3}` + right, `4`, "stale reply"},
+		{"a reply with an id never issued is ignored if the right one comes", `{"id":77,"result":7}` + "\n" + right, `4`, "stale reply"},
+		{"a reply without an id is accepted at once", `{"id":null,"error":{"code":-32700,"message":"what?"}}` + "\n" + right, "error -32700: what?", "wrong id"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -52,14 +52,14 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an old reply that came before the call is passed over", func(t *testing.T) {
+	t.Run("an old reply that came before the call is ignored", func(t *testing.T) {
 		s, f, heard := newEchoing(t)
 		f.write(`{"id":3,"result":3}` + "\n")
 		f.play(right)
 		mustCall(t, s, "4")
 		heard.wait(t, "stale reply")
 	})
-	t.Run("a reply with another id is taken if no better one comes, and the next such reply at once", func(t *testing.T) {
+	t.Run("a reply with another id is accepted if no better one comes, and the next such reply at once", func(t *testing.T) {
 		s, f, heard := newEchoing(t)
 		f.play(`{"id":3,"result":"a"}`+"\n"+`{"id":77,"result":"b"}`+"\n", `{"id":77,"result":"c"}`+"\n")
 		ctx, cancel := context.WithTimeout(context.Background(), 10*firstWait)
@@ -69,12 +69,12 @@ func TestOddRepliesOfAPluginThatEchoesIDs(t *testing.T) {
 		}
 		heard.wait(t, "stale reply, wrong id")
 		if s.echoes() {
-			t.Error("still taken for a plugin that echoes ids")
+			t.Error("the plugin still counts as one that echoes ids")
 		}
 		mustCall(t, s, `"c"`)
 		heard.wait(t, "stale reply, wrong id, wrong id")
 	})
-	t.Run("a held reply is taken when the plugin ends", func(t *testing.T) {
+	t.Run("a held reply is accepted when the plugin ends", func(t *testing.T) {
 		s, f, _ := newEchoing(t)
 		go func() {
 			f.read()

@@ -21,7 +21,7 @@ func TestSerialOutOfStep(t *testing.T) {
 		mustCall(t, s, "2")
 		heard.wait(t, "garbage, stale reply, unasked")
 	})
-	t.Run("a reply with hard-coded id is taken each time", func(t *testing.T) {
+	t.Run("a reply with a hard-coded id is accepted each time", func(t *testing.T) {
 		s, f, heard := newSerial(t, Options{})
 		f.play(`{"id":1,"result":1}`+"\n", `{"id":1,"result":2}`+"\n", `{"id":1,"result":3}`+"\n")
 		mustCall(t, s, "1")

@@ -35,7 +35,7 @@ func TestSerialSendsTheIDLast(t *testing.T) {
 
 func TestSerialReply(t *testing.T) {
 	tests := []struct{ rule, sent, want, noise string }{
-		{"a result is taken", `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, `{"a":1}`, ""},
+		{"a result is accepted", `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, `{"a":1}`, ""},
 		{"keys come in any order", `{"result":[1],"id":1,"jsonrpc":"2.0"}`, `[1]`, ""},
 		{"null is a result", `{"id":1,"result":null}`, `null`, ""},
 		{"unknown keys are ignored", `{"id":1,"x":{"id":2,"result":0},"result":1,"meta":[]}`, `1`, ""},
@@ -48,19 +48,19 @@ func TestSerialReply(t *testing.T) {
 		{"the id may be a string", `{"id":"1","result":1}`, `1`, ""},
 		{"the id may be a float", `{"id":1.0,"result":1}`, `1`, ""},
 		{"the id may have an exponent", `{"id":1e0,"result":1}`, `1`, ""},
-		{"error null beside a result is no error", `{"id":1,"result":1,"error":null}`, `1`, ""},
+		{"error null beside a result is not an error", `{"id":1,"result":1,"error":null}`, `1`, ""},
 		{"a reply may echo the method", `{"id":1,"method":"m","params":{},"result":1}`, `1`, ""},
-		{"an id never issued is taken, with a warning", `{"id":77,"result":1}`, `1`, "wrong id"},
-		{"an id that is no number is taken, with a warning", `{"id":"abc","result":1}`, `1`, "wrong id"},
-		{"id null is taken, with a warning", `{"id":null,"result":1}`, `1`, "wrong id"},
-		{"a reply without an id is taken, with a warning", `{"result":1}`, `1`, "wrong id"},
-		{"garbage is passed over", "Loading…\n[1,2]\n{\"id\":1,\n\"result\":0}\n{\"id\":1,\"result\":1}", `1`, "garbage, garbage, garbage, garbage"},
-		{"a JSON log line is passed over", `{"level":"info","id":7}` + "\n" + `{"id":1,"result":1}`, `1`, "garbage"},
-		{"a notification is passed over", `{"method":"progress","params":{}}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
+		{"an id never issued is accepted, with a warning", `{"id":77,"result":1}`, `1`, "wrong id"},
+		{"an id that is not a number is accepted, with a warning", `{"id":"abc","result":1}`, `1`, "wrong id"},
+		{"id null is accepted, with a warning", `{"id":null,"result":1}`, `1`, "wrong id"},
+		{"a reply without an id is accepted, with a warning", `{"result":1}`, `1`, "wrong id"},
+		{"garbage is ignored", "Loading…\n[1,2]\n{\"id\":1,\n\"result\":0}\n{\"id\":1,\"result\":1}", `1`, "garbage, garbage, garbage, garbage"},
+		{"a JSON log line is ignored", `{"level":"info","id":7}` + "\n" + `{"id":1,"result":1}`, `1`, "garbage"},
+		{"a notification is ignored", `{"method":"progress","params":{}}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
 		{"a notification may have id null", `{"method":"progress","id":null}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
 		{"two messages may share a line", `{"method":"progress"}{"id":1,"result":1}`, `1`, "unasked"},
 		{"a second reply on the line is stale", `{"id":1,"result":1} {"id":1,"result":2}`, `1`, "stale reply"},
-		{"garbage after the reply is passed over", `{"id":1,"result":1}}`, `1`, "garbage"},
+		{"garbage after the reply is ignored", `{"id":1,"result":1}}`, `1`, "garbage"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -84,10 +84,10 @@ func TestSerialError(t *testing.T) {
 	}{
 		{"an error is returned", `{"id":1,"error":{"code":-32601,"message":"no \"m\"","data":{ "a":1 }}}`,
 			&RPCError{Code: -32601, Message: `no "m"`, Data: []byte(`{"a":1}`)}},
-		{"an error beats a result", `{"id":1,"result":1,"error":{"code":5,"message":"x"}}`, &RPCError{Code: 5, Message: "x"}},
+		{"an error counts more than a result", `{"id":1,"result":1,"error":{"code":5,"message":"x"}}`, &RPCError{Code: 5, Message: "x"}},
 		{"an error may be a string", `{"id":1,"error":"broken"}`, &RPCError{Message: "broken"}},
 		{"an error may lack everything", `{"id":1,"error":{}}`, &RPCError{}},
-		{"a code that is no integer is 0", `{"id":1,"error":{"code":1e99,"message":7}}`, &RPCError{}},
+		{"a code that is not an integer becomes 0", `{"id":1,"error":{"code":1e99,"message":7}}`, &RPCError{}},
 		{"another kind of error is malformed", `{"id":1,"error":7}`,
 			&MalformedError{Line: `{"id":1,"error":7}`, Why: "error is neither an object nor a string"}},
 		{"neither result nor error is malformed", `{"id":1,"status":"ok"}`,
@@ -311,7 +311,7 @@ func TestSerialWithoutDeadlines(t *testing.T) {
 	s := NewSerial(r, w, Options{})
 	s.src, s.tryR, s.tryW = s.r, nil, nil // as on a system whose pipes cannot be used without waiting
 	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n", `{"id":3,"result":3}`+"\n", `{"id":77,"result":7}`+"\n")
-	for _, want := range []string{"1", "2", "3", "7"} { // the last one is accepted at once: a better one is not waited for
+	for _, want := range []string{"1", "2", "3", "7"} { // the last one is accepted at once, without a wait for a better one
 		if s.echoes() {
 			t.Error("a reply could be held, but no wait for a better one would end")
 		}

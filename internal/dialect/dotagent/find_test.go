@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %q", got)
 		}
 	})
-	t.Run("other files and directories are none", func(t *testing.T) {
+	t.Run("other files and directories are not plugins", func(t *testing.T) {
 		write(t, filepath.Join(user, "README"), 0o755)
 		write(t, filepath.Join(user, "dotagent-plugin-"), 0o755)
 		if err := os.Mkdir(filepath.Join(user, "dotagent-plugin-folder"), 0o755); err != nil {
@@ -159,7 +159,7 @@ func TestNotExecutable(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if start, ok := errors.AsType[*program.StartError](err); !ok || start.Fix != "chmod +x "+path {
-		t.Errorf("the doctor cannot tell how to fix it: %v", err)
+		t.Errorf("the error does not say how to fix it: %v", err)
 	}
 	if _, err := d.Open(t.Context(), found[0], dialect.Settings{}, plugtest.Runtime(t, t.TempDir())); err == nil {
 		t.Error("it was opened")
@@ -197,7 +197,7 @@ func TestAt(t *testing.T) {
 		}
 	}
 	if _, ok := New().At(filepath.Join(dir, "dotagent-plugin-missing"), dialect.Env{}); ok {
-		t.Error("a file that is not there is a plugin")
+		t.Error("a file that does not exist was taken for a plugin")
 	}
 }
 

@@ -22,8 +22,8 @@ func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 		grace      time.Duration
 		says       string // what the grandchild prints before it is killed
 	}{
-		{"on SIGTERM, with time to say farewell", `trap 'echo farewell >&3; exit' TERM;`, time.Minute, "up farewell"},
-		{"on SIGKILL, where it ignores SIGTERM", `trap '' TERM;`, 10 * time.Millisecond, "up"},
+		{"on SIGTERM, with time to end", `trap 'echo farewell >&3; exit' TERM;`, time.Minute, "up farewell"},
+		{"on SIGKILL, if it ignores SIGTERM", `trap '' TERM;`, 10 * time.Millisecond, "up"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			r := newRig(t)

@@ -56,7 +56,7 @@ func (m *manifest) readName(raw json.RawMessage) error {
 		return errors.New("info has no name")
 	case name != m.Name:
 		m.Called = name
-		m.warn("it calls itself %q, its file %q: the file's name counts", cut([]byte(name)), m.Name)
+		m.warn("it calls itself %q, but its file is called %q: the file's name counts", cut([]byte(name)), m.Name)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (m *manifest) readName(raw json.RawMessage) error {
 func (m *manifest) readVersion(raw json.RawMessage) {
 	version, ok := rawjson.Unquote(raw)
 	if !ok && !dialect.Missing(raw) {
-		m.warn("the version is passed over: it is not a string")
+		m.warn("the version is ignored: it is not a string")
 	}
 	m.Version = version
 }
@@ -95,7 +95,7 @@ func (m *manifest) readSchema(raw json.RawMessage) {
 	}
 	s, faults := schema.Compile(raw)
 	if len(faults) > 0 {
-		m.lost = append(m.lost, "its schema is passed over: "+inShort(faults, schema.Fault.String))
+		m.lost = append(m.lost, "its schema is ignored: "+inShort(faults, schema.Fault.String))
 	}
 	if unchecked := s.Unchecked(); len(unchecked) > 0 {
 		m.warn("in its schema: %s", inShort(unchecked, schema.Fault.String))

@@ -13,15 +13,15 @@ func TestInfo(t *testing.T) {
 		{"null is missing", `{"name":"roam","version":null,"kinds":["sink"],"platforms":null,"schema":null}`, "", ""},
 		{"no name", `{"kinds":["sink"]}`, "no name", ""},
 		{"an empty name", `{"name":""}`, "no name", ""},
-		{"a name that is no string", `{"name":7}`, "no name", ""},
+		{"a name that is not a string", `{"name":7}`, "no name", ""},
 		{"the file's name counts", `{"name":"Roam Research","kinds":["sink"]}`, "", `calls itself "Roam Research"`},
 		{"an unknown kind is broken", `{"name":"roam","kinds":["sinks"]}`, `unknown kind "sinks"; did you mean "sink"?`, ""},
-		{"kinds that are no list", `{"name":"roam","kinds":"sink"}`, "kinds is not a list of strings", ""},
-		{"platforms that are no list", `{"name":"roam","kinds":["sink"],"platforms":"linux"}`, "platforms is not a list of strings", ""},
-		{"a version that is no string is passed over", `{"name":"roam","kinds":["sink"],"version":1}`, "", "version is passed over"},
-		{"a schema that is none is passed over", `{"name":"roam","kinds":["sink"],"schema":{"type":"objekt"}}`, "", "schema is passed over"},
-		{"a schema that reads a file is passed over", `{"name":"roam","kinds":["sink"],"schema":{"$ref":"file:///etc/passwd"}}`, "", `passed over: $ref: refers to "file:///etc/passwd", outside of the schema`},
-		{"a pattern that cannot be checked is told", `{"name":"roam","kinds":["sink"],"schema":{"pattern":"(?=a)b"}}`, "", `in its schema: pattern: the pattern "(?=a)b" is not checked`},
+		{"kinds that are not a list", `{"name":"roam","kinds":"sink"}`, "kinds is not a list of strings", ""},
+		{"platforms that are not a list", `{"name":"roam","kinds":["sink"],"platforms":"linux"}`, "platforms is not a list of strings", ""},
+		{"a version that is not a string is ignored", `{"name":"roam","kinds":["sink"],"version":1}`, "", "version is ignored"},
+		{"an invalid schema is ignored", `{"name":"roam","kinds":["sink"],"schema":{"type":"objekt"}}`, "", "schema is ignored"},
+		{"a schema that reads a file is ignored", `{"name":"roam","kinds":["sink"],"schema":{"$ref":"file:///etc/passwd"}}`, "", `ignored: $ref: refers to "file:///etc/passwd", outside of the schema`},
+		{"a pattern that cannot be checked is reported", `{"name":"roam","kinds":["sink"],"schema":{"pattern":"(?=a)b"}}`, "", `in its schema: pattern: the pattern "(?=a)b" is not checked`},
 		{"not an object", `["roam"]`, "not a JSON object", ""},
 		{"not JSON", `roam`, "not a JSON object", ""},
 		{"nothing", ``, "not a JSON object", ""},
@@ -82,11 +82,11 @@ func TestSchema(t *testing.T) {
 	}
 	for _, c := range []struct{ rule, config, want string }{
 		{"what fits", `{"page":"today","n":3}`, ""},
-		{"what is missing", `{}`, "config.page: is required"},
+		{"a missing field", `{}`, "config.page: is required"},
 		{"everything at once", `{"page":7,"n":4}`, "config.n: must be at most 3; config.page: must be of type string, is number"},
-		{"what is no JSON", `{`, "config: is not valid JSON"},
-		{"no more than anyone reads", `{"page":"p","list":[` + strings.Repeat("1,", 29) + `1]}`, "; and 10 more"},
-		{"what is beyond all size", `{"page":"` + strings.Repeat("x", mostConfig) + `"}`, "over 256 KiB"},
+		{"a config that is not JSON", `{`, "config: is not valid JSON"},
+		{"a long list of faults is cut", `{"page":"p","list":[` + strings.Repeat("1,", 29) + `1]}`, "; and 10 more"},
+		{"a config that is too large", `{"page":"` + strings.Repeat("x", mostConfig) + `"}`, "over 256 KiB"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if err := m.misfit(json.RawMessage(c.config)); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -94,7 +94,7 @@ func TestSchema(t *testing.T) {
 			}
 		})
 	}
-	t.Run("no schema allows all", func(t *testing.T) {
+	t.Run("without a schema every config is allowed", func(t *testing.T) {
 		if err := new(manifest).misfit(json.RawMessage(`7`)); err != nil {
 			t.Error(err)
 		}

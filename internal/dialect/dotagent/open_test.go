@@ -115,7 +115,7 @@ func TestNoConfig(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what a job brings can be checked", func(t *testing.T) {
+	t.Run("the config of a job can be checked", func(t *testing.T) {
 		p := fake(t, "needy").open()
 		if err := p.CheckConfig(t.Context(), json.RawMessage(`{"page":"today"}`)); err != nil {
 			t.Error(err)
@@ -138,7 +138,7 @@ func TestNoConfig(t *testing.T) {
 			t.Errorf("told %q, want %q", told, want)
 		}
 	})
-	t.Run("left out is sent as an empty object", func(t *testing.T) {
+	t.Run("a missing config is sent as an empty object", func(t *testing.T) {
 		r := fake(t, "ok")
 		r.open()
 		if got := plugtest.Recorded(t, r.home)[1]; got != "validate {}" {
@@ -160,11 +160,11 @@ func TestAPluginWithoutKinds(t *testing.T) {
 	}
 	out, err := bus.Fire(t.Context(), hook.JobSink, nil)
 	if err != nil || len(out.Steps) != 0 || bus.Wants(hook.JobSink, nil) {
-		t.Errorf("unnamed, it was asked: %+v, %v", out, err)
+		t.Errorf("not named by a job, it was called: %+v, %v", out, err)
 	}
 	named := hook.WithChoice(t.Context(), hook.Choice{Dialect: Name, Plugins: []string{"info-bare"}, Only: true})
 	if out, err = bus.Fire(named, hook.JobSink, nil); err != nil || step(t, out).Hook != kindSink || step(t, out).Err != nil {
-		t.Errorf("named in a list of sinks, it was not asked as one: %+v, %v", out, err)
+		t.Errorf("named in a list of sinks, it was not called as a sink: %+v, %v", out, err)
 	}
 	h, err := p.Connect(kindNotify, hook.JobNotify)
 	if err != nil {

@@ -60,11 +60,11 @@ func TestToolResults(t *testing.T) {
 		want                  dialect.ToolResult
 		sent                  bool
 	}{
-		{"a string is given as it is", "fake.text", `{}`, dialect.ToolResult{Success: true, Result: "plain text"}, true},
+		{"a string is returned unchanged", "fake.text", `{}`, dialect.ToolResult{Success: true, Result: "plain text"}, true},
 		{"no arguments are an empty object", "fake.text", ``, dialect.ToolResult{Success: true, Result: "plain text"}, true},
 		{"an RPC error is the message", "fake.refuse", `{}`, dialect.ToolResult{Error: "I would rather not"}, true},
 		{"arguments that do not fit are not sent", "fake.add", `{"n":"two"}`, dialect.ToolResult{Error: "arguments.text: is required"}, false},
-		{"all that does not fit is told", "fake.add", `{"n":"two"}`, dialect.ToolResult{Error: "arguments.n"}, false},
+		{"all arguments that do not fit are reported", "fake.add", `{"n":"two"}`, dialect.ToolResult{Error: "arguments.n"}, false},
 		{"arguments must be an object", "fake.add", `["x"]`, dialect.ToolResult{Error: "not a JSON object"}, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMethods(t *testing.T) {
 			t.Errorf("result %s, %v", result, err)
 		}
 	})
-	t.Run("params must be one or the other", func(t *testing.T) {
+	t.Run("params must be an object or a list", func(t *testing.T) {
 		for _, params := range []string{`7`, `"x"`, `{`, `{} {}`} {
 			if _, err := p.CallMethod(t.Context(), "fake.echo", json.RawMessage(params)); err == nil || !strings.Contains(err.Error(), "params") {
 				t.Errorf("%s: error %v", params, err)
@@ -161,7 +161,7 @@ func TestTooLarge(t *testing.T) {
 	}
 	fits := json.RawMessage(`{"text":"` + strings.Repeat("x", maxMessage-1000) + `"}`)
 	if result, err := p.CallMethod(t.Context(), "fake.echo", fits); err != nil || len(result) != len(fits) {
-		t.Errorf("what fits came back with %d of %d bytes, %v", len(result), len(fits), err)
+		t.Errorf("a message within the limit came back with %d of %d bytes, %v", len(result), len(fits), err)
 	}
 	if st := p.Status(); st.Restarts != 0 || st.Health != "ok" {
 		t.Errorf("status %+v", st)
@@ -205,7 +205,7 @@ func TestTheCompactorIsNoObserver(t *testing.T) {
 	r := newRig(t, "echo", "hooks: [pre_compact]\nroles: [compactor]")
 	h := r.open().Hooks()[0]
 	if h.Observer {
-		t.Error("it is")
+		t.Error("the compactor is an observer")
 	}
 	reply, err := h.Call(t.Context(), &hook.Event{Point: h.Point, Payload: parse(t, `{"messages":[1]}`)})
 	if err != nil || reply.Verdict != hook.Stop || string(reply.Set.JSON()) != `{"messages":[1]}` {
@@ -268,13 +268,13 @@ func TestStorageRequests(t *testing.T) {
 			t.Errorf("put: %s", got)
 		}
 		if len(store.values) > 0 {
-			t.Error("it was stored all the same")
+			t.Error("the value was stored nevertheless")
 		}
 	})
 	t.Run("without storage in the host", func(t *testing.T) {
 		r := newRig(t, "echo", `capabilities: ["kaged:storage:read"]`)
 		p := r.open()
-		if got := ask(p, "kaged.storage.get", `{"key":"k"}`); !strings.Contains(got, "keeps no storage") {
+		if got := ask(p, "kaged.storage.get", `{"key":"k"}`); !strings.Contains(got, "has no storage") {
 			t.Errorf("get: %s", got)
 		}
 		if first := r.received()[0]; !strings.Contains(string(first.Params), `"storage_available":false`) {

@@ -152,7 +152,7 @@ func TestFindOddities(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	})
-	t.Run("a manifest with problems is broken, and all are told with line and column", func(t *testing.T) {
+	t.Run("a manifest with problems is broken, and all are reported with line and column", func(t *testing.T) {
 		f := foundAs(t, all, "bad")
 		if f.State != dialect.Broken || len(f.Problems) < 4 {
 			t.Fatalf("found %+v", f)
@@ -164,7 +164,7 @@ func TestFindOddities(t *testing.T) {
 			t.Errorf("error %s", text)
 		}
 	})
-	t.Run("without a name in the manifest it goes by its directory's", func(t *testing.T) {
+	t.Run("without a name in the manifest it has its directory's name", func(t *testing.T) {
 		if f := foundAs(t, all, "nameless"); f.State != dialect.Broken || len(f.Problems) != 1 || strings.Contains(f.Err.Error(), "more problem") {
 			t.Errorf("found %+v", f)
 		}
@@ -175,14 +175,14 @@ func TestFindOddities(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	})
-	t.Run("hidden directories and files are no plugins", func(t *testing.T) {
+	t.Run("hidden directories and files are not plugins", func(t *testing.T) {
 		for _, f := range all {
 			if f.Name == "hidden" || f.Name == ".hidden" || f.Name == "notes.txt" {
 				t.Errorf("found %+v", f)
 			}
 		}
 	})
-	t.Run("a link to a directory is as good as one", func(t *testing.T) {
+	t.Run("a link to a directory is a plugin too", func(t *testing.T) {
 		if f := foundAs(t, all, "linked"); f.State != "" || f.Path != filepath.Join(root, "linked") {
 			t.Errorf("found %+v", f)
 		}
@@ -213,7 +213,7 @@ func TestFindOddities(t *testing.T) {
 			t.Errorf("states %q", states)
 		}
 	})
-	t.Run("they come in the order of their names", func(t *testing.T) {
+	t.Run("plugins are listed in the order of their names", func(t *testing.T) {
 		for i := 1; i < len(all); i++ {
 			if all[i-1].Name > all[i].Name {
 				t.Errorf("%s before %s", all[i-1].Name, all[i].Name)

@@ -41,10 +41,10 @@ func TestHealth(t *testing.T) {
 		{"an error answer is a sign of life", fails(hook.Refused), true},
 		{"a malformed answer is a sign of life", fails(hook.Garbled), true},
 		{"an oversized answer is a sign of life", fails(hook.TooLarge), true},
-		{"a plugin that is being restarted is its keeper's matter", fails(hook.Unavailable), true},
-		{"a plugin that died is its keeper's matter", fails(hook.Crash), true},
+		{"a plugin that is being restarted is not restarted again", fails(hook.Unavailable), true},
+		{"a plugin that died is restarted by proc.Keep", fails(hook.Crash), true},
 		{"a plugin that does not read is lost", func(context.Context) error { return wire.ErrBacklog }, false},
-		{"silence is none", silence, false},
+		{"silence is not a sign of life", silence, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestKnobs(t *testing.T) {
 			"10:6: knobs.k.label: is required; write label: …",
 			"10:6: knobs.k.binds_to: is required; write binds_to: …",
 			"10:6: knobs.k.type: is required; write type: …"}},
-		{rule: "what a knob of an unknown type has is not unknown itself", text: "{type: slider, " + heat + ", min: 1}", problems: []string{
+		{rule: "the keys of a knob of an unknown type are not reported", text: "{type: slider, " + heat + ", min: 1}", problems: []string{
 			"10:13: knobs.k.type: " + types + `"slider"; write one of them`}},
 		{rule: "type must be known", text: "{type: slider, " + heat + "}", problems: []string{
 			"10:13: knobs.k.type: " + types + `"slider"; write one of them`}},
@@ -77,13 +77,13 @@ func TestKnobs(t *testing.T) {
 		{rule: "there is a label for each value", text: "{type: enum, values: [a, b], labels: [A], " + heat + "}", warnings: []string{
 			"10:43: knobs.k.labels: must have one label for each of the 2 values, has 1: the labels are ignored"}},
 		{rule: "labels may be a mapping", text: "{type: enum, values: [a, 2], labels: {a: A, 2: Two}, " + heat + "}"},
-		{rule: "a label of no value is a warning", text: "{type: enum, values: [a], labels: {b: B}, " + heat + "}", warnings: []string{
+		{rule: "a label for a value that does not exist is a warning", text: "{type: enum, values: [a], labels: {b: B}, " + heat + "}", warnings: []string{
 			"10:41: knobs.k.labels.b: is not one of the values"}},
 		{rule: "labels are texts", text: "{type: enum, values: [a], labels: {a: 1}, " + heat + "}", problems: []string{
 			`10:44: knobs.k.labels.a: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "the default of an enum is one of its values", text: "{type: enum, values: [a, '1'], default: 1, " + heat + "}", problems: []string{
 			"10:46: knobs.k.default: must be one of \"a\", \"1\""}},
-		{rule: "the default of a boolean is one", text: "{type: boolean, default: 'true', " + heat + "}", problems: []string{
+		{rule: "the default of a boolean is a boolean", text: "{type: boolean, default: 'true', " + heat + "}", problems: []string{
 			"10:31: knobs.k.default: must be true or false, got a string"}},
 		{rule: "the default of a text is a string", text: "{type: text, default: 5, " + heat + "}", problems: []string{
 			"10:28: knobs.k.default: must be a string, got a number"}},
@@ -113,7 +113,7 @@ func TestKnobs(t *testing.T) {
 			"7:8: knobs: must be a mapping of names to knobs, got a list; put a key before each value: { KEY: … }"}},
 		manifestCase{rule: "a knob needs a config_schema", text: "knobs: {k: {type: text, label: L, binds_to: config.a}}", problems: []string{
 			`7:45: knobs.k.binds_to: the manifest has no config_schema for "a" to be in`}},
-		manifestCase{rule: "a config_schema that is none is reported once",
+		manifestCase{rule: "an invalid config_schema is reported once",
 			text: "config_schema: 5\nknobs: {k: {type: text, label: L, binds_to: config.a}}", problems: []string{
 				"7:16: config_schema: must be a mapping: a JSON Schema, got a number; put a key before each value: { KEY: … }"}},
 	))

@@ -116,7 +116,7 @@ func (p *plugin) hello() *hello {
 }
 
 // farewell sends shutdown, closes stdin and then stops the process: docs/protocols/kaged.md, row
-// K84. The answer and the exit share one allowance.
+// K84. allowance limits the answer and the exit together.
 func (l *link) farewell(ctx context.Context, allowance time.Duration) (exit proc.Exit, answer error) {
 	deadline := time.Now().Add(allowance)
 	callCtx, cancel := context.WithDeadline(ctx, deadline)

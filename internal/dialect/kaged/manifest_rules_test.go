@@ -55,7 +55,7 @@ func TestIdentity(t *testing.T) {
 			"1:1: description: is required; write description: …"}},
 		{rule: "description must not be empty", line: 4, text: `description: ""`, problems: []string{
 			"4:14: description: must not be empty; write something"}},
-		{rule: "a field without a value has none", line: 4, text: "description:", problems: []string{
+		{rule: "a field without a value is not a string", line: 4, text: "description:", problems: []string{
 			"4:1: description: must be a string, got nothing; write a string"}},
 		{rule: "description counts characters, not bytes", line: 4, text: "description: " + strings.Repeat("é", 200)},
 		{rule: "description must not have more than 200", line: 4, text: "description: " + strings.Repeat("é", 201), problems: []string{
@@ -148,7 +148,7 @@ func TestInterfaces(t *testing.T) {
 			text: "tools: [{name: t, description: d, parameters_schema: {}}]"},
 		{rule: "no method, hook or tool at all is a violation", line: 6, text: "", problems: []string{
 			"1:1: methods: a plugin must have at least one method, hook or tool"}},
-		{rule: "empty lists of them are no better", line: 6, text: "hooks: []\nmethods: []\ntools: []", problems: []string{
+		{rule: "empty lists of them are a violation too", line: 6, text: "hooks: []\nmethods: []\ntools: []", problems: []string{
 			"7:10: methods: a plugin must have at least one method, hook or tool"}},
 		{rule: "a notification is not empty", text: `notifications: [indexed, ""]`, problems: []string{
 			"7:26: notifications[1]: must not be empty; write something"}},
@@ -217,7 +217,7 @@ func TestSchemasOfAManifest(t *testing.T) {
 			text: "config_schema:\n  type: objekt\n  properties:\n    a:\n      minLength: -1", problems: []string{
 				`8:9: config_schema.type: must be one of "array", "boolean", "integer", "null", "number", "object", "string", or must be of type array, is string`,
 				"11:18: config_schema.properties.a.minLength: must be at least 0"}},
-		{rule: "an older draft is taken by its own rules",
+		{rule: "a schema of an older draft is read by the rules of that draft",
 			text: "config_schema:\n  $schema: http://json-schema.org/draft-07/schema#\n  definitions: {a: {}}\n  $ref: '#/definitions/a'"},
 		{rule: "a reference must not lead to a file",
 			text: "config_schema: {properties: {a: {$ref: 'file:///etc/passwd'}}}", problems: []string{
@@ -225,44 +225,44 @@ func TestSchemasOfAManifest(t *testing.T) {
 		{rule: "a reference must not lead to the network",
 			text: "config_schema: {$ref: 'https://example.org/schema.json#/a'}", problems: []string{
 				`7:23: config_schema.$ref: refers to "https://example.org/schema.json#/a", outside of the schema, which must be self-contained`}},
-		{rule: "nor may a relative one",
+		{rule: "a relative reference must not lead to another file",
 			text: "config_schema: {allOf: [{$ref: other.json}]}", problems: []string{
 				`7:32: config_schema.allOf[0].$ref: refers to "other.json", outside of the schema, which must be self-contained`}},
-		{rule: "a draft of one's own is outside too",
+		{rule: "$schema must not name an unknown draft",
 			text: "config_schema: {$schema: 'https://example.org/draft'}", problems: []string{
 				`7:26: config_schema.$schema: refers to "https://example.org/draft", outside of the schema, which must be self-contained`}},
 		{rule: "a reference must lead somewhere",
 			text: "config_schema: {properties: {a: {$ref: '#/$defs/b'}}}", problems: []string{
-				`7:40: config_schema.properties.a.$ref: refers to "#/$defs/b", which is not there`}},
-		{rule: "so must one to an anchor",
+				`7:40: config_schema.properties.a.$ref: refers to "#/$defs/b", which does not exist`}},
+		{rule: "a reference to an anchor must lead somewhere",
 			text: "config_schema: {$ref: '#here'}", problems: []string{
-				`7:23: config_schema.$ref: refers to "#here", which is not there`}},
-		{rule: "what a reference leads to must be a schema",
+				`7:23: config_schema.$ref: refers to "#here", which does not exist`}},
+		{rule: "a reference must lead to a schema",
 			text: "config_schema:\n  $ref: '#/parts/a~1b'\n  parts:\n    a/b: {type: 5}", problems: []string{
 				`10:17: config_schema.parts["a/b"].type: must be one of "array", "boolean", "integer", "null", "number", "object", "string", or must be of type array, is number`}},
-		{rule: "a pattern must be one",
+		{rule: "a pattern must be valid",
 			text: "config_schema: {properties: {a: {pattern: '(b'}}}", problems: []string{
 				"7:43: config_schema.properties.a.pattern: the pattern \"(b\" is not valid: error parsing regexp: missing closing ): `(b`"}},
-		{rule: "so must a pattern of names",
+		{rule: "a pattern of property names must be valid",
 			text: "config_schema: {patternProperties: {'[': {}}}", problems: []string{
 				"7:42: config_schema.patternProperties[\"[\"]: the pattern \"[\" is not valid: error parsing regexp: missing closing ]: `[`"}},
 		{rule: "a pattern only ECMAScript has is a warning",
 			text: "config_schema: {properties: {a: {pattern: '^(?!x)'}}}", warnings: []string{
 				"7:43: config_schema.properties.a.pattern: the pattern \"^(?!x)\" is not checked here: error parsing regexp: invalid or unsupported Perl syntax: `(?!`"}},
-		{rule: "so is a count over a thousand, and one among the names",
+		{rule: "a count over a thousand is a warning, and so is a pattern of names that only ECMAScript has",
 			text: "config_schema: {pattern: 'a{1,2000}', patternProperties: {'\\u0041': {}}}", warnings: []string{
 				"7:26: config_schema.pattern: the pattern \"a{1,2000}\" is not checked here: error parsing regexp: invalid repeat count: `{1,2000}`",
 				"7:69: config_schema.patternProperties[\"\\\\u0041\"]: the pattern \"\\\\u0041\" is not checked here: error parsing regexp: invalid escape sequence: `\\u`"}},
 		{rule: "patterns must not unfold to much memory",
 			text: "config_schema: {properties: {a: {pattern: '(" + strings.Repeat("a", 100) + "){999}'}}}", problems: []string{
 				`7:43: config_schema.properties.a.pattern: the pattern "(` + strings.Repeat("a", 59) + `"… is not valid: the patterns of this schema are too large`}},
-		{rule: "a number must be of JSON",
+		{rule: "a number must exist in JSON",
 			text: "config_schema: {maximum: .inf}", problems: []string{
 				"7:26: config_schema.maximum: JSON has no number for .inf"}},
-		{rule: "a number must be of reasonable size",
+		{rule: "a number must not be too large",
 			text: "config_schema: {maximum: 1e999999999}", problems: []string{
-				"7:26: config_schema.maximum: the number is out of all bounds"}},
-		{rule: "a schema for something else than an object is a warning", text: "config_schema: {type: array}", warnings: []string{
+				"7:26: config_schema.maximum: the number is too large or too small"}},
+		{rule: "a schema that allows no object is a warning", text: "config_schema: {type: array}", warnings: []string{
 			"7:23: config_schema.type: no value will fit: what is checked is always an object"}},
 		{rule: "a schema must not be too large",
 			text: "config_schema: {enum: [" + strings.Repeat("1,", 2000) + "]}", problems: []string{
@@ -304,7 +304,7 @@ func TestUnknownKeys(t *testing.T) {
 			"7:1: priority: unknown key, ignored"}},
 		{rule: "a key in another style is guessed", text: "hookTimeoutSec: 5", warnings: []string{
 			`7:1: hookTimeoutSec: unknown key, ignored; did you mean "hook_timeout_sec"?`}},
-		{rule: "a misspelt key is guessed, and missed", line: 4, text: "descripton: Does one thing.",
+		{rule: "a misspelt key is guessed, and the right one is reported as missing", line: 4, text: "descripton: Does one thing.",
 			problems: []string{"1:1: description: is required; write description: …"},
 			warnings: []string{`4:1: descripton: unknown key, ignored; did you mean "description"?`}},
 		{rule: "two letters swapped are guessed", text: "konbs: {}", warnings: []string{

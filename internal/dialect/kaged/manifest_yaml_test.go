@@ -17,7 +17,7 @@ func TestYAMLThatIsNoManifest(t *testing.T) {
 		{"a word", "tiny", "1:1: the manifest must be a mapping of fields, got a string"},
 		{"not UTF-8", "name: tiny\nversion: \xff\n", "2:10: the manifest is not UTF-8"},
 		{"a control character", "name: tiny\nversion: \x00\n", "2:10: the manifest has a control character"},
-		{"a value before its key's end", "name: [tiny\n", "1:7: not valid YAML: sequence end token ']' not found"},
+		{"a list without its end", "name: [tiny\n", "1:7: not valid YAML: sequence end token ']' not found"},
 		{"a quote without its end", "name: \"tiny\n", "1:7: not valid YAML: could not find end character of double-quoted text"},
 		{"a tab for an indent", "env:\n\tA: b\n", "2:1: not valid YAML: found character '\t' that cannot start any token"},
 		{"two values", "name: a: b\n", "1:7: not valid YAML: mapping value is not allowed in this context"},
@@ -48,7 +48,7 @@ func TestYAMLThatAManifestMayNotHave(t *testing.T) {
 		{rule: "a key that is there twice, each reported", text: "name: other\nenv:\n  A: b\n  A: c", problems: []string{
 			"7:1: name: the key is there twice, first in line 1",
 			"10:3: env.A: the key is there twice, first in line 9"}},
-		{rule: "a key that is nothing", text: "env: {~: a}", problems: []string{
+		{rule: "a key that is null", text: "env: {~: a}", problems: []string{
 			"7:7: env: a key must be a word or a quoted text"}},
 		{rule: "an empty list entry that swallows the next key", line: 5, text: "command:\n-\nauthor: me", problems: []string{
 			"6:1: a list entry without a value"}},
@@ -144,7 +144,7 @@ func TestHostileManifestsAreRefusedBeforeTheyCost(t *testing.T) {
 		{"long keys above many values", strings.Repeat("k", 500_000) + ":\n" + strings.Repeat("  a: b\n", 6000),
 			"1:1: a key of more than 200 characters"},
 		{"empty entries that nest", strings.Repeat("a:\n-\n", 5000), "2:1: a list entry without a value"},
-		{"deep for its own good", "a: " + strings.Repeat("[", 64) + strings.Repeat("]", 64), "1:67: " +
+		{"balanced brackets that nest too deep", "a: " + strings.Repeat("[", 64) + strings.Repeat("]", 64), "1:67: " +
 			"a" + strings.Repeat("[0]", 63) + ": nested too deep: more than 64 levels"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {

@@ -144,13 +144,13 @@ system_config_schema: {type: object, properties: {token: {type: string, minLengt
 		}
 	}
 	if strings.Contains(text, "hunter2") || strings.Contains(text, "sesame") {
-		t.Errorf("error %q tells a secret", text)
+		t.Errorf("error %q contains a secret", text)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, receivedFile)); err == nil {
-		t.Error("the plugin was started all the same")
+		t.Error("the plugin was started nevertheless")
 	}
 
-	t.Run("required fields are missed where there is no configuration", func(t *testing.T) {
+	t.Run("required fields are reported if there is no configuration", func(t *testing.T) {
 		r := newRig(t, "echo", schemas)
 		if text := r.refused().Error(); !strings.Contains(text, "config.url") {
 			t.Errorf("error %q", text)

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// The methods of the protocol, and the prefixes of hooks and of the plugin's requests. These
-// prefixes are reserved for methods that plugins declare, not for these.
+// The methods of the protocol, and the prefixes of hooks and of the plugin's requests. A plugin
+// must not declare methods that begin with kaged., so these names are never ambiguous.
 const (
 	methodInitialize  = "initialize"
 	methodInitialized = "initialized"
@@ -147,7 +147,7 @@ type welcome struct {
 func readWelcome(result json.RawMessage) (*welcome, error) {
 	o, err := rawjson.Parse(result)
 	if err != nil {
-		return nil, hook.Failure(hook.Garbled, fmt.Errorf("initialize was answered with %s, where an object is due", cut(result)))
+		return nil, hook.Failure(hook.Garbled, fmt.Errorf("initialize was answered with %s instead of an object", cut(result)))
 	}
 	w := &welcome{}
 	w.read(o, "name", &w.name)
@@ -167,7 +167,7 @@ func (w *welcome) read(o rawjson.Object, name string, into any) {
 		return
 	}
 	if err := json.Unmarshal(value, into); err != nil {
-		w.odd = append(w.odd, fmt.Sprintf("%s is %s: not the type the protocol gives it", name, cut(value)))
+		w.odd = append(w.odd, fmt.Sprintf("%s is %s, which is not the type that the protocol demands", name, cut(value)))
 	}
 }
 
@@ -190,13 +190,13 @@ func (w *welcome) refusal() error {
 func (w *welcome) differences(m *Manifest) []string {
 	out := slices.Clone(w.odd)
 	if w.apiVersion == nil {
-		out = append(out, fmt.Sprintf("answered without api_version: taken for %d", apiVersion))
+		out = append(out, fmt.Sprintf("answered without api_version: %d is assumed", apiVersion))
 	}
 	if w.name != "" && w.name != m.Name {
-		out = append(out, fmt.Sprintf("says its name is %.64q, the manifest %q", w.name, m.Name))
+		out = append(out, fmt.Sprintf("says its name is %.64q, the manifest says %q", w.name, m.Name))
 	}
 	if w.version != "" && w.version != m.Version {
-		out = append(out, fmt.Sprintf("says its version is %.64q, the manifest %q", w.version, m.Version))
+		out = append(out, fmt.Sprintf("says its version is %.64q, the manifest says %q", w.version, m.Version))
 	}
 	out = appendNames(out, "the manifest declares methods it does not have", missing(m.Methods, w.methods))
 	out = appendNames(out, "has methods the manifest does not declare", missing(w.methods, callable(m)))

@@ -49,10 +49,10 @@ func TestReconfigure(t *testing.T) {
 		}
 	}
 	if len(told) != 3 || !strings.Contains(told[0], `"config":{"level":1}`) || told[1] != "shutdown" || !strings.Contains(told[2], `"config":{"level":7}`) {
-		t.Errorf("the plugin was told %q", told)
+		t.Errorf("the plugin got the configurations %q", told)
 	}
 	if strings.Contains(r.log.String(), "plugin ended") {
-		t.Errorf("a restart that was asked for is logged as an accident:\n%s", r.log)
+		t.Errorf("a requested restart is logged as a crash:\n%s", r.log)
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *storage) serve(ctx context.Context, method string, params json.RawMessa
 		return nil, rpcErrorf(codeDenied, "%s needs the capability %s, which %s", method, op.needs, s.missing(op.needs))
 	}
 	if s.store == nil {
-		return nil, rpcErrorf(codeStorage, "%s: this host keeps no storage", method)
+		return nil, rpcErrorf(codeStorage, "%s: this host has no storage", method)
 	}
 	o, err := object(params)
 	if err != nil {

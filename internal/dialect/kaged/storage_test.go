@@ -55,7 +55,7 @@ func (m *memory) List(_ context.Context, prefix string) ([]string, error) {
 func TestStorage(t *testing.T) {
 	for _, tc := range []struct{ rule, method, params, want string }{
 		{"get answers the value", "get", `{"key":"a"}`, `{"value":{"n":1}}`},
-		{"get answers null where there is none", "get", `{"key":"zz"}`, `{"value":null}`},
+		{"get answers null if there is no value", "get", `{"key":"zz"}`, `{"value":null}`},
 		{"put answers an empty object", "put", `{"key":"c","value":[1]}`, `{}`},
 		{"put may store null", "put", `{"key":"c","value":null}`, `{}`},
 		{"delete answers an empty object", "delete", `{"key":"a"}`, `{}`},
@@ -89,9 +89,9 @@ func TestStorageRefusals(t *testing.T) {
 		{"list needs kaged:storage:read", &storage{store: &memory{}, write: true}, "kaged.storage.list", `{}`, codeDenied, storageRead},
 		{"put needs kaged:storage:write", &storage{store: &memory{}, read: true}, "kaged.storage.put", `{"key":"a","value":1}`, codeDenied, storageWrite},
 		{"delete needs kaged:storage:write", &storage{store: &memory{}, read: true}, "kaged.storage.delete", `{"key":"a"}`, codeDenied, storageWrite},
-		{"one that the manifest lacks", &storage{store: &memory{}}, "kaged.storage.get", `{"key":"a"}`, codeDenied, "the manifest does not declare"},
-		{"one that the configuration leaves out", &storage{store: &memory{}, declared: []string{storageRead}}, "kaged.storage.get", `{"key":"a"}`, codeDenied, "the configuration leaves out"},
-		{"a host without storage says so", &storage{read: true}, "kaged.storage.get", `{"key":"a"}`, codeStorage, "keeps no storage"},
+		{"the manifest lacks the capability", &storage{store: &memory{}}, "kaged.storage.get", `{"key":"a"}`, codeDenied, "the manifest does not declare"},
+		{"the configuration leaves the capability out", &storage{store: &memory{}, declared: []string{storageRead}}, "kaged.storage.get", `{"key":"a"}`, codeDenied, "the configuration leaves out"},
+		{"a host without storage says so", &storage{read: true}, "kaged.storage.get", `{"key":"a"}`, codeStorage, "has no storage"},
 		{"an unknown storage method is not found", both, "kaged.storage.drop", `{}`, codeNoMethod, "kaged.storage.drop"},
 		{"any other method is not found", both, "system.reboot", `{}`, codeNoMethod, "system.reboot"},
 		{"params must be an object", both, "kaged.storage.get", `["a"]`, codeBadParams, "not an object"},

@@ -67,7 +67,7 @@ func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 
 // nothing reads the answer of docs/protocols/kaged.md, row K89, which should be null.
 func nothing(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
-	return hook.Reply{Notes: []string{"answered " + cut(result) + ", where null is due: ignored"}}, nil
+	return hook.Reply{Notes: []string{"answered " + cut(result) + " instead of null: ignored"}}, nil
 }
 
 // compacted reads the answer of docs/protocols/kaged.md, row K90.
@@ -89,7 +89,7 @@ func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	case len(set) > 0:
 		return hook.Reply{Verdict: hook.Stop, Set: set}, nil
 	case len(o) == 0:
-		return hook.Reply{Notes: []string{"answered {}: taken for null"}}, nil
+		return hook.Reply{Notes: []string{"answered {}, which counts as null"}}, nil
 	}
 	return hook.Reply{}, garbled("the compactor's answer %s has neither messages nor summary", cut(result))
 }
@@ -120,15 +120,15 @@ func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	return hook.Reply{Set: present(field("retain", retain), field("inject", inject))}, nil
 }
 
-// lessRetained removes the messages that plugins before it have retained, so that each is kept
-// once: docs/protocols/kaged.md, row K65.
+// lessRetained removes the messages that earlier plugins have retained, so that each message is
+// retained once: docs/protocols/kaged.md, row K65.
 func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 	if isNull(list) || isNull(before) {
 		return list, nil
 	}
 	var mine, theirs []json.RawMessage
 	if err := json.Unmarshal(list, &mine); err != nil {
-		return nil, garbled("retain is %s, where a list is due", cut(list))
+		return nil, garbled("retain is %s, but must be a list", cut(list))
 	}
 	if err := json.Unmarshal(before, &theirs); err != nil {
 		return list, nil // another plugin's answer; the host checks it
@@ -145,7 +145,7 @@ func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 func resultObject(result json.RawMessage) (rawjson.Object, error) {
 	o, err := rawjson.Parse(result)
 	if err != nil {
-		return nil, garbled("the hook's result is %s, where an object or null is due", cut(result))
+		return nil, garbled("the hook's result is %s, but must be an object or null", cut(result))
 	}
 	return o, nil
 }
@@ -158,7 +158,7 @@ func text(o rawjson.Object, name string) (json.RawMessage, error) {
 	}
 	s, ok := rawjson.Unquote(v)
 	if !ok {
-		return nil, garbled("%s is %s, where a string is due", name, cut(v))
+		return nil, garbled("%s is %s, but must be a string", name, cut(v))
 	}
 	if s == "" {
 		return nil, nil
@@ -173,7 +173,7 @@ func list(o rawjson.Object, name string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if v[0] != '[' {
-		return nil, garbled("%s is %s, where a list is due", name, cut(v))
+		return nil, garbled("%s is %s, but must be a list", name, cut(v))
 	}
 	return v, nil
 }

@@ -133,14 +133,14 @@ func TestGarbledAnswers(t *testing.T) {
 		point        hook.Point
 		result, says string
 	}{
-		{"a result must be an object", "on_session_start", hook.SessionStart, `"text"`, "where an object or null is due"},
+		{"a result must be an object", "on_session_start", hook.SessionStart, `"text"`, "but must be an object or null"},
 		{"inject must be a string", "on_session_start", hook.SessionStart, `{"inject":7}`, "inject is"},
 		{"messages must be a list", "pre_compact", hook.CompactBefore, `{"messages":"all"}`, "messages is"},
 		{"summary must be a string", "pre_compact", hook.CompactBefore, `{"summary":[]}`, "summary is"},
 		{"a compactor's answer must have messages or summary", "pre_compact", hook.CompactBefore, `{"message":[]}`, "neither messages nor summary"},
 		{"retain must be a list", "post_compact", hook.CompactAfter, `{"retain":"x"}`, "retain is"},
 		{"post_compact's inject must be a string", "post_compact", hook.CompactAfter, `{"retain":[],"inject":{}}`, "inject is"},
-		{"a long answer is cut", "on_session_start", hook.SessionStart, `"` + strings.Repeat("x", 1000) + `"`, `…`},
+		{"a long answer is shortened in the error", "on_session_start", hook.SessionStart, `"` + strings.Repeat("x", 1000) + `"`, `…`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			reply, err := translationOf(t, tc.hook, tc.point).read(json.RawMessage(tc.result), nil)

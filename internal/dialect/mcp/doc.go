@@ -4,8 +4,7 @@
 //
 // A server may speak the revisions with a handshake, the modern one without sessions, or both. The
 // package finds out with server/discover. A client that can be asked questions (elicitation,
-// sampling) and speaks the other kind gets a connection of its own kind, if the server has it:
-// questions cannot be translated.
+// sampling) gets a connection of its own kind, if the server speaks that kind.
 //
 //	Found                     one [[mcp]] table                                mcp.go
 //	Dialect.Open

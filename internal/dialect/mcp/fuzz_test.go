@@ -58,14 +58,14 @@ func FuzzMessage(f *testing.F) {
 			return
 		}
 		if !json.Valid(text) {
-			t.Fatalf("%q is no JSON", text)
+			t.Fatalf("%q is not JSON", text)
 		}
 		if m.method == "" && m.result == nil && m.err == nil {
 			t.Fatal("it is neither a request nor an answer")
 		}
 		for _, raw := range []json.RawMessage{m.id, m.params, m.result} {
 			if raw != nil && !json.Valid(raw) {
-				t.Fatalf("%q is no JSON", raw)
+				t.Fatalf("%q is not JSON", raw)
 			}
 		}
 	})

@@ -43,14 +43,15 @@ func (l *link) greet(ctx context.Context, only *era) error {
 	if only == nil || *only == modern {
 		err := l.discover(ctx)
 		if err == nil || only != nil || errors.Is(err, wire.ErrClosed) || ctx.Err() != nil {
-			return whose(ctx, err)
+			return handshakeError(ctx, err)
 		}
 	}
-	return whose(ctx, l.initialize(ctx))
+	return handshakeError(ctx, l.initialize(ctx))
 }
 
-// whose returns the error of a handshake: the context's cause if its timeout ended it.
-func whose(ctx context.Context, err error) error {
+// handshakeError returns the error of a handshake. If a timeout ended it, that is the context's
+// cause.
+func handshakeError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -118,7 +119,7 @@ func (l *link) initialize(ctx context.Context) error {
 	}
 	version, _ := o.String("protocolVersion")
 	if !slices.Contains(mcpcall.Versions, version) || version == mcpcall.Modern {
-		return hook.Failure(hook.Outdated, fmt.Errorf("it answers initialize with version %s, and is to be one of %v",
+		return hook.Failure(hook.Outdated, fmt.Errorf("it answers initialize with version %s, which is not one of %v",
 			excerpt.Of(version, shown), mcpcall.Versions[:len(mcpcall.Versions)-1]))
 	}
 	l.version, l.welcome = version, readWelcome(o, o.Get("serverInfo"))
@@ -128,7 +129,7 @@ func (l *link) initialize(ctx context.Context) error {
 	if l.welcome.can("logging") {
 		// The server sends everything; the session of each client filters by its own level.
 		if _, err := l.call(ctx, "logging/setLevel", rawjson.Object{field("level", json.RawMessage(`"debug"`))}); err != nil {
-			l.owner.log.Debug("the server does not take a level for its log", "err", err)
+			l.owner.log.Debug("the server does not accept a log level", "err", err)
 		}
 	}
 	return nil
@@ -146,5 +147,5 @@ func readWelcome(o rawjson.Object, info json.RawMessage) welcome {
 }
 
 func garbled(method string, result json.RawMessage) error {
-	return hook.Failure(hook.Garbled, fmt.Errorf("%s was answered with %q, where an object is due", method, excerpt.Of(string(result), shown)))
+	return hook.Failure(hook.Garbled, fmt.Errorf("%s was answered with %q instead of an object", method, excerpt.Of(string(result), shown)))
 }

@@ -114,7 +114,7 @@ func (l *link) whom(own *pending) (*mcpcall.Caller, error) {
 			continue
 		}
 		if found != nil && (found.Session == "" || found.Session != c.caller.Session) {
-			return nil, &wire.RPCError{Code: codeInternal, Message: "several clients wait for answers, and it cannot be told whose question this is"}
+			return nil, &wire.RPCError{Code: codeInternal, Message: "several clients wait for answers, and the server does not say to whose call the question belongs"}
 		}
 		found = c.caller
 	}

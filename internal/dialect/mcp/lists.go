@@ -241,7 +241,7 @@ func (p *plugin) listenOn(ctx context.Context, params rawjson.Object) {
 			_, err = l.call(ctx, "subscriptions/listen", params)
 		}
 		if err != nil && ctx.Err() == nil {
-			p.log.Debug("the server does not tell of changes", "err", err)
+			p.log.Debug("the server does not report changes", "err", err)
 		}
 		if pause.For(ctx, listenPause) != nil {
 			return

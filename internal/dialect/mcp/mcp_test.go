@@ -105,7 +105,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it never came to this: %s", what)
+			t.Fatalf("waited in vain until %s", what)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestKinds(t *testing.T) {
 				t.Errorf("echo: %q", got)
 			}
 			if got := b.must("small_picture", `{}`); got != "look\n[image image/png, 3 bytes]" {
-				t.Errorf("a picture as a text: %q", got)
+				t.Errorf("a picture shown as text: %q", got)
 			}
 			r, err := b.call(t.Context(), "small_fail", `{}`)
 			if err != nil || r.Success || r.Error != "it did not work" {
@@ -132,7 +132,7 @@ func TestKinds(t *testing.T) {
 				t.Errorf("an error of the protocol: %v", err)
 			}
 			if _, err := b.call(t.Context(), "small_huge", `{}`); !errors.Is(err, hook.TooLarge) {
-				t.Errorf("an answer over the cap: %v", err)
+				t.Errorf("an answer over the limit: %v", err)
 			}
 			b.offers()
 			info, err := b.host.Plugin("small")
@@ -256,7 +256,7 @@ func TestQuestions(t *testing.T) {
 			caller := &mcpcall.Caller{Modern: true, Capabilities: can}
 			r, err := b.call(mcpcall.With(t.Context(), caller), "small_ask", `{}`)
 			if err != nil || !r.Pending {
-				t.Fatalf("it is to be asked first: %+v, %v", r, err)
+				t.Fatalf("the client must be asked first: %+v, %v", r, err)
 			}
 			var asked struct {
 				Requests map[string]json.RawMessage `json:"inputRequests"`
@@ -401,7 +401,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	p, err := b.host.Plugin("lacking")
 	if err != nil || p.State != dialect.Broken || p.Error == nil || !strings.Contains(*p.Error, "NOWHERE") {
-		t.Errorf("a secret that is not there: %+v, %v", p, err)
+		t.Errorf("a secret that does not exist: %+v, %v", p, err)
 	}
 	if log := b.log.String(); strings.Contains(log, "t0ken") {
 		t.Error("the log has the secret")

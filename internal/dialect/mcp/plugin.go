@@ -100,7 +100,7 @@ func (p *plugin) connect(ctx context.Context, only *era) (connection, error) {
 	return p.openPipes(ctx, only)
 }
 
-// secondWait is how long a failed second connection is not tried again.
+// secondWait is the pause before a second connection that failed is tried again.
 const secondWait = time.Minute
 
 // linkFor returns the connection for a call. A client that can be asked questions and speaks the
@@ -129,7 +129,7 @@ func (p *plugin) secondFor(ctx context.Context) connection {
 	old := handshake
 	second, err := p.connect(ctx, &old)
 	if err != nil {
-		p.log.Debug("the server has no second way to be spoken to", "err", err)
+		p.log.Debug("a second connection to the server cannot be opened", "err", err)
 		p.tried = time.Now()
 		return nil
 	}

@@ -385,7 +385,7 @@ func (w *web) reply(m message, c *pending) {
 		body = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, m.id, rpc.Code, rawjson.String(rpc.Message))
 	}
 	if err := w.deliver(w.ctx, body, ""); err != nil && w.ctx.Err() == nil {
-		w.address.plugin.log.Warn("an answer does not reach the server", "err", err)
+		w.address.plugin.log.Warn("an answer did not reach the server", "err", err)
 	}
 }
 
@@ -423,7 +423,7 @@ func readMessage(data []byte) (message, error) {
 	if fault := o.Get("error"); len(fault) > 0 && string(fault) != "null" {
 		f, err := rawjson.Parse(fault)
 		if err != nil {
-			return message{}, errors.New("its error is no object")
+			return message{}, errors.New("its error is not an object")
 		}
 		m.err = &wire.RPCError{Data: f.Get("data")}
 		m.err.Message, _ = f.String("message")

@@ -23,9 +23,9 @@ func TestCommands(t *testing.T) {
 		{"output is passed on", "p", []string{"--vault", "my notes", ""}, 0, "sync [\"--vault\" \"my notes\" \"\"]\n", ""},
 		{"no arguments", "p", nil, 0, "sync []\n", ""},
 		{"a JSON error is shown as its message", "refuse", nil, 4, "half of it\n", "vault not found (VAULT_NOT_FOUND)\n"},
-		{"what is not JSON is shown raw", "words", nil, 5, "", "{ not JSON\nat all\n"},
+		{"text that is not JSON is shown raw", "words", nil, 5, "", "{ not JSON\nat all\n"},
 		{"nothing on stderr: it exited unexpectedly", "crash", nil, 6, "", "plugin exited unexpectedly (exit code 6)\n"},
-		{"JSON on stderr of a command that worked is its own affair", "warn", nil, 0, "out\n", refusal + "\n"},
+		{"JSON on stderr of a command that worked is passed on unchanged", "warn", nil, 0, "out\n", refusal + "\n"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
@@ -99,9 +99,9 @@ func TestErrorStream(t *testing.T) {
 	}{
 		{"text at once", []string{"one", "two"}, "one\ntwo\n"},
 		{"an object is held back", []string{"{", `"error": "x"}`}, ""},
-		{"also after blank lines", []string{"", "  {"}, ""},
+		{"an object after blank lines is held back too", []string{"", "  {"}, ""},
 		{"text that has an object in it", []string{"one", "{}"}, "one\n{}\n"},
-		{"what is longer than any error", []string{"{" + strings.Repeat("x", mostHeld)}, "{" + strings.Repeat("x", mostHeld) + "\n"},
+		{"text that is longer than any error object", []string{"{" + strings.Repeat("x", mostHeld)}, "{" + strings.Repeat("x", mostHeld) + "\n"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var out bytes.Buffer

@@ -11,9 +11,9 @@ import (
 )
 
 // elsewhere lists the points other than those of commands to which a stage can be connected. A tool
-// is shown as a command whose arguments are flags. Texts are shown as flags of a command that has
-// the point's name, before the model; after it, as the result of one. For a notify hook the whole
-// event is the result.
+// is shown as a command whose arguments are flags. Before the model, texts are shown as flags of a
+// command with the point's name; after the model, as the result of such a command. For a notify
+// hook the whole event is the result.
 var elsewhere = []translation{
 	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
 	{stage: stagePrevalidate, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},
@@ -60,15 +60,15 @@ func toTool(p hook.Object, shown *hookContext, c *changes) (set hook.Object, not
 	was := p.Get("arguments")
 	switch arguments, changed := restored(object(was), c.flags); {
 	case changed && !dialect.Missing(was) && was[0] != '{':
-		notes = append(notes, "flags are passed over: the tool's arguments are no object")
+		notes = append(notes, "flags are ignored: the tool's arguments are not an object")
 	case changed:
 		set = append(set, hook.Field{Name: "arguments", Value: arguments})
 	}
 	if len(c.args) > 0 {
-		notes = append(notes, "args are passed over: a tool has only named arguments")
+		notes = append(notes, "args are ignored: a tool has only named arguments")
 	}
 	if c.changesResult(shown) {
-		notes = append(notes, "the result is passed over: the tool has yet to run")
+		notes = append(notes, "the result is ignored: the tool has not run yet")
 	}
 	return set, notes
 }
@@ -82,7 +82,7 @@ func ofToolResult(p hook.Object) hookContext {
 // toToolResult sets only the result, since the tool has run.
 func toToolResult(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if _, changed := restored(object(p.Get("arguments")), c.flags); changed || len(c.args) > 0 {
-		notes = append(notes, "args and flags are passed over: the tool has run")
+		notes = append(notes, "args and flags are ignored: the tool has run")
 	}
 	if c.changesResult(shown) {
 		set = append(set, hook.Field{Name: "result", Value: c.result})
@@ -110,7 +110,7 @@ func toTexts(names ...string) func(hook.Object, *hookContext, *changes) (hook.Ob
 			case slices.Contains(names, f.Name):
 				set = append(set, f)
 			default:
-				notes = append(notes, fmt.Sprintf("the flag %q is passed over: only %s can change here", cut(f.Name), strings.Join(names, ", ")))
+				notes = append(notes, fmt.Sprintf("the flag %q is ignored: only %s can change here", cut(f.Name), strings.Join(names, ", ")))
 			}
 		}
 		return set, notes

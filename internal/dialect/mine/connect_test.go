@@ -22,7 +22,7 @@ func TestConnections(t *testing.T) {
 		{stagePreexec, hook.ToolBefore, `{"tool":"t","arguments":{"a":1}}`,
 			`"command":"t","args":[],"flags":{"a":"1"},"result":null`, `{"command":"u","args":["x"],"result":"r"}`, `{"tool":"u"}`, "named arguments"},
 		{stagePreexec, hook.ToolBefore, `{"tool":"t","arguments":"raw"}`,
-			`"command":"t","args":[],"flags":{},"result":null`, `{"flags":{"a":"b"}}`, `{}`, "arguments are no object"},
+			`"command":"t","args":[],"flags":{},"result":null`, `{"flags":{"a":"b"}}`, `{}`, "arguments are not an object"},
 		{stagePrevalidate, hook.ToolBefore, `{"tool":"t"}`,
 			`"command":"t","args":[],"flags":{},"result":null`, `{"flags":{"a":"b"}}`, `{"arguments":{"a":"b"}}`, ""},
 		{stagePostexec, hook.ToolAfter, `{"tool":"t","arguments":{"a":1},"result":"out","success":true}`,
@@ -40,7 +40,7 @@ func TestConnections(t *testing.T) {
 			`{"flags":{"message":"hi"}}`, `{}`, ""},
 		{stagePreexec, hook.PromptContext, `{"user_message":"u","dynamic_context":"d"}`,
 			`"command":"prompt.context","args":[],"flags":{"user_message":"u","dynamic_context":"d"},"result":null`,
-			`{"flags":{"user_message":"v","dynamic_context":"e"}}`, `{"dynamic_context":"e"}`, `"user_message" is passed over`},
+			`{"flags":{"user_message":"v","dynamic_context":"e"}}`, `{"dynamic_context":"e"}`, `"user_message" is ignored`},
 		{stagePreexec, hook.PromptSend, `{"base_prompt":"b","dynamic_context":"d"}`,
 			`"command":"prompt.send","args":[],"flags":{"base_prompt":"b","dynamic_context":"d"},"result":null`,
 			`{"flags":{"base_prompt":"c"}}`, `{"base_prompt":"c"}`, ""},
@@ -68,7 +68,7 @@ func TestConnections(t *testing.T) {
 				t.Errorf("shown %s\nwant  {%s", got, c.shown)
 			}
 			if (tr.apply == nil) != (c.stage == stageNotify) {
-				t.Fatal("a notification has no answer, and everything else has")
+				t.Fatal("only a translation of the stage notify has no apply")
 			}
 			if tr.apply == nil {
 				return

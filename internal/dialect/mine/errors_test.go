@@ -20,7 +20,7 @@ func TestErrorRules(t *testing.T) {
 		kind            hook.Kind
 		text            string
 	}{
-		{"malformed JSON response", "garbage", hook.Garbled, `parse error: its answer is no JSON object: "all good!"`},
+		{"malformed JSON response", "garbage", hook.Garbled, `parse error: its answer is not a JSON object: "all good!"`},
 		{"malformed JSON response, cut off", "half", hook.Garbled, "parse error"},
 		{"malformed JSON response, a list", "list", hook.Garbled, "parse error"},
 		{"malformed JSON response, another status", "status", hook.Garbled, "parse error: status is neither ok nor error"},
@@ -68,7 +68,7 @@ func TestErrorRules(t *testing.T) {
 	t.Run("malformed JSON response: the raw output is logged", func(t *testing.T) {
 		r, p := openFake(t, "garbage")
 		out, _ := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
-		if log := r.log.String(); strings.Contains(log, "JSON-RPC") || strings.Contains(log, "passed over") || !strings.Contains(log, "so the call failed") {
+		if log := r.log.String(); strings.Contains(log, "JSON-RPC") || strings.Contains(log, "ignored") || !strings.Contains(log, "so the call failed") {
 			t.Errorf("log\n%s", log)
 		}
 		if !strings.Contains(r.log.String(), "all good!") || string(out.Steps[0].Received) != `"all good!"` {
@@ -131,10 +131,10 @@ func TestNotifyFailures(t *testing.T) {
 	}
 }
 
-// TestOutdated: a plugin that refuses the protocol's version is passed over:
-// docs/protocols/mine.md, rows M29 and M49.
+// TestOutdated: a plugin that refuses the protocol's version is skipped: docs/protocols/mine.md,
+// rows M29 and M49.
 func TestOutdated(t *testing.T) {
-	t.Run("said to a hook", func(t *testing.T) {
+	t.Run("in answer to a hook", func(t *testing.T) {
 		r, p := openFake(t, "outdated")
 		for _, time := range []string{"first", "second"} {
 			out := fired(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
@@ -149,7 +149,7 @@ func TestOutdated(t *testing.T) {
 			t.Errorf("asked %d times", n)
 		}
 	})
-	t.Run("said to init", func(t *testing.T) {
+	t.Run("in answer to init", func(t *testing.T) {
 		_, p := openFake(t, "outdated-init")
 		p.greeting.Wait()
 		if st := p.Status(); st.Health != "broken" || !strings.Contains(st.Err.Error(), "needs 2.0") {
@@ -177,9 +177,9 @@ func TestDeclared(t *testing.T) {
 		{"a transform hook", manifestOf("p", everyStage), hook.CommandBefore, hook.ActionAbort},
 		{"a notify hook", manifestOf("p", everyStage), hook.CommandDone, hook.ActionSkip},
 		{"a hook of a manifest with faults elsewhere", strings.Replace(manifestOf("p", everyStage), "author", "autor", 1), hook.CommandBefore, hook.ActionAbort},
-		{"a hook that is only told is no guard, whatever its stage", manifestOf("p", told), hook.CommandAfter, hook.ActionSkip},
-		{"a hook that is only told, whose stage cannot be read", manifestOf("p", strings.ReplaceAll(told, "postexec", "after")), hook.CommandDone, hook.ActionSkip},
-		{"a hook that may be a guard, whose stage cannot be read", manifestOf("p", strings.NewReplacer("postexec", "after", "notify", "transform").Replace(told)),
+		{"a hook of mode notify cannot refuse, whatever its stage", manifestOf("p", told), hook.CommandAfter, hook.ActionSkip},
+		{"a hook of mode notify whose stage cannot be read", manifestOf("p", strings.ReplaceAll(told, "postexec", "after")), hook.CommandDone, hook.ActionSkip},
+		{"a hook that may refuse, and whose stage cannot be read", manifestOf("p", strings.NewReplacer("postexec", "after", "notify", "transform").Replace(told)),
 			hook.CommandBefore, hook.ActionAbort},
 		{"a hook whose pattern cannot be read", manifestOf("p", strings.ReplaceAll(told, "=\"c\"", "=\"[c\"")), hook.CommandAfter, ""},
 		{"a manifest that cannot be read", manifestOf("p", "[[hooks"), hook.CommandBefore, ""},

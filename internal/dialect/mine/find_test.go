@@ -36,13 +36,13 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %q", got)
 		}
 	})
-	t.Run("what it declares is known before it runs", func(t *testing.T) {
+	t.Run("the declarations are known before the plugin runs", func(t *testing.T) {
 		found := New().Find(r.rt.Env)
 		if f := found[0]; f.Info == nil || f.Info.Version != "1.2.3" || f.State != "" || f.Err != nil {
 			t.Errorf("%+v", f)
 		}
 	})
-	t.Run("files and hidden folders are none", func(t *testing.T) {
+	t.Run("files and hidden folders are not plugins", func(t *testing.T) {
 		root := filepath.Join(r.home, ".local", "share", "mine", "plugins")
 		if err := errors.Join(os.WriteFile(filepath.Join(root, "plugins.toml"), nil, 0o644), os.Mkdir(filepath.Join(root, ".git"), 0o755)); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %q", names(found))
 		}
 	})
-	t.Run("XDG_DATA_HOME moves it", func(t *testing.T) {
+	t.Run("XDG_DATA_HOME moves the directory", func(t *testing.T) {
 		moved := dialect.Env{Vars: []string{"HOME=/nowhere", "XDG_DATA_HOME=" + filepath.Join(r.home, ".local", "share")}}
 		if got := names(New().Find(moved)); got != "a todo-sync todo2 todo" {
 			t.Errorf("found %q", got)
@@ -75,7 +75,7 @@ func TestBroken(t *testing.T) {
 		}, dialect.Broken, []string{manifestFile, "no such file"}, ""},
 		{"a manifest with problems", func(r *rig) string { return r.folder("p", "[plugin]\nname = \"p\"\nversion = \"1\"\n") },
 			dialect.Broken, []string{"mine-plugin.toml:1:2: plugin.description: is required (and 2 more problems)"}, ""},
-		{"a manifest that is none", func(r *rig) string { return r.folder("p", strings.Repeat("# no\n", mostManifest)) },
+		{"a manifest that is too large", func(r *rig) string { return r.folder("p", strings.Repeat("# no\n", mostManifest)) },
 			dialect.Broken, []string{"over 256 KiB"}, ""},
 		{"binary missing", func(r *rig) string { return r.folder("p", manifestOf("p", "")) },
 			dialect.Broken, []string{"missing", "mine-plugin-p", "reinstall"}, "reinstall the plugin"},
@@ -105,7 +105,7 @@ func TestBroken(t *testing.T) {
 			}
 			start, ok := errors.AsType[*program.StartError](found[0].Err)
 			if ok != (c.fix != "") || ok && !strings.HasPrefix(start.Fix, c.fix) {
-				t.Errorf("the doctor is told %+v", start)
+				t.Errorf("the doctor gets %+v", start)
 			}
 			if _, err := New().Open(t.Context(), found[0], dialect.Settings{}, r.rt); err == nil {
 				t.Error("it was opened")
@@ -136,7 +136,7 @@ func TestTheManifestsNameCounts(t *testing.T) {
 	if f.Name != "todo" || f.State != "" || len(f.Warnings) != 1 || !strings.Contains(f.Warnings[0].Message, `called "todo", its folder "checkout"`) {
 		t.Errorf("%+v", f)
 	}
-	t.Run("a second of the name is skipped", func(t *testing.T) {
+	t.Run("a second plugin of the same name is skipped", func(t *testing.T) {
 		r.fake("todo", "")
 		found := New().Find(r.rt.Env)
 		i := slices.IndexFunc(found, func(f dialect.Found) bool { return f.State == dialect.Skipped })

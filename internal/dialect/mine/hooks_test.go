@@ -49,12 +49,12 @@ func TestStages(t *testing.T) {
 // TestContext: an event is shown as the context of docs/protocols/mine.md, row M34.
 func TestContext(t *testing.T) {
 	for _, c := range []struct{ rule, payload, want string }{
-		{"what is missing is empty, and the result null", `{}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
+		{"missing fields are empty, and a missing result is null", `{}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
 		{"flags map string to string", `{"command":"c","flags":{"n":5,"b":true,"s":"x","o":{"a": 1},"z":null}}`,
 			`{"command":"c","args":[],"flags":{"n":"5","b":"true","s":"x","o":"{\"a\":1}","z":""},"result":null,"timestamp":"NOW"}`},
 		{"args are strings", `{"command":"c","args":["a",1,null]}`, `{"command":"c","args":["a","1",""],"flags":{},"result":null,"timestamp":"NOW"}`},
 		{"timestamps are UTC", `{"timestamp":"2026-01-15T11:30:00+01:00"}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"2026-01-15T10:30:00Z"}`},
-		{"a timestamp that is none is now", `{"timestamp":"yesterday"}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
+		{"an invalid timestamp is replaced by the current time", `{"timestamp":"yesterday"}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
 		{"other fields of the event are not sent", `{"command":"c","session":"s"}`, `{"command":"c","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -90,22 +90,22 @@ func TestReplies(t *testing.T) {
 		{"empty stdout", " \n", `{}`},
 		{"an empty context", `{"status":"ok","context":{}}`, `{}`},
 		{"no status is ok", `{"context":{"command":"x"}}`, `{"command":"x"}`},
-		{"the same again", `{"status":"ok","context":{"command":"todo.add","args":["a"],"flags":{"n":"5","b":"true","s":"x"},"result":null}}`, `{}`},
-		{"the same in other words", `{"status":"ok","context":{"command":"todo.\u0061dd","args":["\u0061"],"flags":{"s":"\u0078","b":"true","n":"5"}}}`, `{}`},
+		{"an unchanged context", `{"status":"ok","context":{"command":"todo.add","args":["a"],"flags":{"n":"5","b":"true","s":"x"},"result":null}}`, `{}`},
+		{"an unchanged context with other escapes and order", `{"status":"ok","context":{"command":"todo.\u0061dd","args":["\u0061"],"flags":{"s":"\u0078","b":"true","n":"5"}}}`, `{}`},
 		{"another command", `{"status":"ok","context":{"command":"todo.edit"}}`, `{"command":"todo.edit"}`},
 		{"other args", `{"status":"ok","context":{"args":["a","b"]}}`, `{"args":["a","b"]}`},
 		{"no args", `{"status":"ok","context":{"args":[]}}`, `{"args":[]}`},
-		{"args of null are none", `{"status":"ok","context":{"args":null}}`, `{"args":[]}`},
+		{"args of null are an empty list", `{"status":"ok","context":{"args":null}}`, `{"args":[]}`},
 		{"another flag: the others keep their types", `{"status":"ok","context":{"flags":{"n":"5","b":"true","s":"x","tags":"t"}}}`,
 			`{"flags":{"n":5,"b":true,"s":"x","tags":"t"}}`},
-		{"a changed flag takes its type", `{"status":"ok","context":{"flags":{"n":"7","b":"false","s":"8"}}}`, `{"flags":{"n":7,"b":false,"s":"8"}}`},
-		{"where it can", `{"status":"ok","context":{"flags":{"n":"many","b":"0","s":"x"}}}`, `{"flags":{"n":"many","b":"0","s":"x"}}`},
+		{"a changed flag keeps its type", `{"status":"ok","context":{"flags":{"n":"7","b":"false","s":"8"}}}`, `{"flags":{"n":7,"b":false,"s":"8"}}`},
+		{"a changed flag whose text does not fit its type becomes a string", `{"status":"ok","context":{"flags":{"n":"many","b":"0","s":"x"}}}`, `{"flags":{"n":"many","b":"0","s":"x"}}`},
 		{"a flag that is gone", `{"status":"ok","context":{"flags":{"s":"x"}}}`, `{"flags":{"s":"x"}}`},
-		{"flags of null are none", `{"status":"ok","context":{"flags":null}}`, `{"flags":{}}`},
-		{"a flag that is no string", `{"status":"ok","context":{"flags":{"n":5,"b":true,"s":"x","k":[1]}}}`, `{"flags":{"n":5,"b":true,"s":"x","k":"[1]"}}`},
+		{"flags of null are an empty object", `{"status":"ok","context":{"flags":null}}`, `{"flags":{}}`},
+		{"a flag that is not a string", `{"status":"ok","context":{"flags":{"n":5,"b":true,"s":"x","k":[1]}}}`, `{"flags":{"n":5,"b":true,"s":"x","k":"[1]"}}`},
 		{"a result", `{"status":"ok","context":{"result":{"id": 7}}}`, `{"result":{"id":7}}`},
-		{"the timestamp is not the plugin's to change", `{"status":"ok","context":{"timestamp":"2030-01-01T00:00:00Z"}}`, `{}`},
-		{"unknown fields are passed over", `{"status":"ok","note":1,"context":{"mood":"good"}}`, `{}`},
+		{"a plugin cannot change the timestamp", `{"status":"ok","context":{"timestamp":"2030-01-01T00:00:00Z"}}`, `{}`},
+		{"unknown fields are ignored", `{"status":"ok","note":1,"context":{"mood":"good"}}`, `{}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			o, err := rawjson.Parse([]byte(payload))

@@ -12,7 +12,7 @@ import (
 )
 
 // Lifecycle events are optional: docs/protocols/mine.md, row M58. Many plugins crash on an
-// invocation without a context. That says nothing about their hooks, so it is logged at debug level
+// invocation without a context. Their hooks may still work, so the crash is logged at debug level
 // only.
 
 // greet sends the event init and does not wait for it. Close does.

@@ -79,7 +79,7 @@ func TestHealth(t *testing.T) {
 			}
 		})
 	}
-	t.Run("it is asked by CheckHealth, and by nothing else", func(t *testing.T) {
+	t.Run("only CheckHealth asks for the health", func(t *testing.T) {
 		r, p := openFake(t, "p")
 		if st := p.Status(); st.Health != "unknown" {
 			t.Errorf("status %+v", st)
@@ -92,7 +92,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("asked %d times", n)
 		}
 	})
-	t.Run("a caller who gives up learns nothing, and spoils nothing", func(t *testing.T) {
+	t.Run("a cancelled check stores nothing", func(t *testing.T) {
 		_, p := openFake(t, "p")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -101,7 +101,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("status %+v", st)
 		}
 	})
-	t.Run("it is not asked unless somebody wants to know", func(t *testing.T) {
+	t.Run("opening and closing the plugin does not ask for its health", func(t *testing.T) {
 		r, p := openFake(t, "p")
 		if err := p.Close(t.Context()); err != nil {
 			t.Fatal(err)

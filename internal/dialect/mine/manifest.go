@@ -146,7 +146,7 @@ func (m *manifest) readHooks(tables []*document.Table) {
 
 // likelyStage returns the stage of a hook whose stage is missing or misspelt. The manifest has a
 // fault, so the plugin is never called: a hook that may be a guard refuses the commands that it
-// matches, and one that is only told causes a warning.
+// matches, and a hook of mode notify causes a warning.
 func likelyStage(mode string) string {
 	if mode == modeNotify {
 		return stageNotify
@@ -159,7 +159,7 @@ func pairFix(stage string) string {
 	if stage == stageNotify {
 		return `write mode = "notify"`
 	}
-	return `write stage = "notify" for a hook that is only told, or mode = "transform"`
+	return `write stage = "notify" for a hook that cannot refuse, or mode = "transform"`
 }
 
 // word reads a required string that must be one of allowed.

@@ -190,7 +190,7 @@ func parseReply(stdout []byte) (*changes, error) {
 		return nil, garbled("parse error: %v", deep)
 	}
 	if err != nil {
-		return nil, garbled("parse error: its answer is no JSON object: %q", cut(string(stdout)))
+		return nil, garbled("parse error: its answer is not a JSON object: %q", cut(string(stdout)))
 	}
 	switch status, _ := o.String("status"); {
 	case status == statusError:
@@ -239,8 +239,8 @@ func parseArgs(raw json.RawMessage) ([]string, error) {
 	return append([]string{}, args...), nil // empty, but not nil
 }
 
-// parseFlags reads an object and makes strings of values that are none, because plugins in dynamic
-// languages mix them up.
+// parseFlags reads an object and turns values that are not strings into strings, because plugins in
+// dynamic languages mix up the types.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
 	switch {
 	case raw == nil:

@@ -99,7 +99,7 @@ func pythonExample(t *testing.T) string {
 }
 
 // TestSeedPythonExample: the document's transform plugin works. It crashes on lifecycle events, and
-// is ready all the same.
+// its hooks work nevertheless.
 func TestSeedPythonExample(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	r := newRig(t)
@@ -107,7 +107,7 @@ func TestSeedPythonExample(t *testing.T) {
 	p := r.open()[0]
 	for _, c := range []struct{ rule, flags, want string }{
 		{"tags are added", `{"priority":"high"}`, `{"priority":"high","tags":"auto-tagged"}`},
-		{"tags that are there are left alone", `{"tags":"mine"}`, `{"tags":"mine"}`},
+		{"existing tags are left alone", `{"tags":"mine"}`, `{"tags":"mine"}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			out := fired(t, hook.CommandBefore, `{"command":"todo.add","args":["buy milk"],"flags":`+c.flags+`}`, p.Hooks()...)
@@ -126,7 +126,7 @@ func TestSeedPythonExample(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("its health is not known, and no fault", func(t *testing.T) {
+	t.Run("its health is unknown, which is not an error", func(t *testing.T) {
 		p.CheckHealth(t.Context())
 		if st := p.Status(); st.Err != nil || st.Health != "no answer to health: KeyError: 'context'" {
 			t.Errorf("status %+v", st)

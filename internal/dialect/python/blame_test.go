@@ -24,7 +24,7 @@ func (s *stage) waitFor(path string) {
 // TestTheBlameForABlockedInterpreter: the log names the file whose code holds the event loop, and
 // not another plugin that runs.
 func TestTheBlameForABlockedInterpreter(t *testing.T) {
-	t.Run("not to one that waits in a thread", func(t *testing.T) {
+	t.Run("a plugin that waits in a thread is not blamed", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
 		began := filepath.Join(s.home, "began")
@@ -41,7 +41,7 @@ func TestTheBlameForABlockedInterpreter(t *testing.T) {
 			t.Error("the wrong file is blamed")
 		}
 	})
-	t.Run("not to one whose call it held up", func(t *testing.T) {
+	t.Run("a plugin whose call was delayed is not blamed", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
 		began := filepath.Join(s.home, "began")
@@ -63,7 +63,7 @@ func TestTheBlameForABlockedInterpreter(t *testing.T) {
 		}
 		s.logged("plugin=stubborn", "interpreter was blocked, and is restarted", `at="stubborn.py:5 in f"`)
 	})
-	t.Run("not to one that was being loaded", func(t *testing.T) {
+	t.Run("a plugin that was being loaded is not blamed", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
 		s.dialect.loadTimeout = 2 * time.Second
@@ -81,7 +81,7 @@ func TestTheBlameForABlockedInterpreter(t *testing.T) {
 		}
 		s.plugins = append(s.plugins, p)
 		if p.(*plugin).hangs {
-			t.Error("it is taken for the one that hangs")
+			t.Error("the plugin that was being loaded is blamed")
 		}
 	})
 }
@@ -95,7 +95,7 @@ func TestBlockedAt(t *testing.T) {
 		"the loop's stack goes first":                          {thread + fmt.Sprintf(loop, "  File \"/p/stubborn.py\", line 6 in f\n"), "stubborn.py:6 in f"},
 		"a thread is blamed if the loop runs no plugin's code": {thread + fmt.Sprintf(loop, ""), "patient.py:3 in wait"},
 		"a stack whose head is cut off":                        {"  File \"/p/stubborn.py\", line 6 in f\n  File \"patchbay/plugins/runner.py\", line 90 in run\n", "stubborn.py:6 in f"},
-		"nothing of ours":                                      {"Killed\n", "an unknown place"},
+		"a stack without a plugin":                             {"Killed\n", "an unknown place"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := blockedAt(c.stderr, isPlugin).String(); got != c.want {

@@ -42,7 +42,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("in %s: %s", dir, got)
 		}
 	})
-	t.Run("one that is whole stays, and Python's own files with it", func(t *testing.T) {
+	t.Run("a complete directory stays, with the files that Python wrote there", func(t *testing.T) {
 		parent := t.TempDir()
 		dir := export(t, parent)
 		imports(t, dir, all)
@@ -76,7 +76,7 @@ func TestExport(t *testing.T) {
 			onlyOne(t, parent)
 		})
 	}
-	t.Run("many at once make one", func(t *testing.T) {
+	t.Run("many processes at once make one directory", func(t *testing.T) {
 		parent := t.TempDir()
 		var callers sync.WaitGroup
 		for range 16 {

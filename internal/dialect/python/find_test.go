@@ -61,7 +61,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	})
-	t.Run("a link counts, and one to nowhere is a plugin that cannot be loaded", func(t *testing.T) {
+	t.Run("a link is a plugin, and a link to nothing is a plugin that cannot be loaded", func(t *testing.T) {
 		for link, target := range map[string]string{"link.py": "a.py", "lost.py": "nowhere.py"} {
 			if err := os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)); err != nil {
 				t.Fatal(err)
@@ -97,7 +97,7 @@ func TestAt(t *testing.T) {
 			}
 		})
 	}
-	t.Run("not what is not there, nor a directory", func(t *testing.T) {
+	t.Run("neither a missing file nor a directory", func(t *testing.T) {
 		for _, path := range []string{filepath.Join(home, "nowhere.py"), home} {
 			if _, ok := New().At(path, env); ok {
 				t.Errorf("found %s", path)

@@ -9,8 +9,8 @@ import (
 )
 
 // An Inspector is an interpreter that inspects one draft after the other, as [Dialect.Inspect] does
-// with an interpreter for each. It never runs a draft, so none of them can change what it says of
-// the next. It is not safe for concurrent use.
+// with an interpreter for each. It never runs a draft, so a draft cannot change the result of the
+// next. It is not safe for concurrent use.
 type Inspector struct {
 	dialect *Dialect
 	rt      *dialect.Runtime
@@ -28,7 +28,7 @@ func (d *Dialect) OpenInspector(ctx context.Context, rt *dialect.Runtime) (*Insp
 	return &Inspector{dialect: d, rt: rt, process: i}, nil
 }
 
-// Inspect says what code is without running it. Where the interpreter ended or was too slow,
+// Inspect describes code without running it. If the interpreter ended or was too slow,
 // [Inspector.Broken] is true afterwards.
 func (n *Inspector) Inspect(ctx context.Context, draft Draft) (*Validated, error) {
 	result, err := n.dialect.tell(ctx, n.process, n.rt, methodInspect, draft)
@@ -39,13 +39,13 @@ func (n *Inspector) Inspect(ctx context.Context, draft Draft) (*Validated, error
 	return n.dialect.describe(ctx, n.process, draft, result, err)
 }
 
-// Broken reports whether the interpreter is of no more use. It must still be closed.
+// Broken reports whether the interpreter can no longer be used. It must still be closed.
 func (n *Inspector) Broken() bool { return n.broken }
 
 // Close ends the interpreter.
 func (n *Inspector) Close(ctx context.Context) {
 	if !n.broken {
-		n.process.bid(ctx)
+		n.process.closeStdin(ctx)
 	}
 	n.process.close()
 }

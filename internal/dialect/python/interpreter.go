@@ -96,8 +96,8 @@ func (i *interpreter) kill() {
 	i.process.Stop(context.Background(), proc.Ladder{Term: lastWords})
 }
 
-// bid closes the interpreter's stdin, which makes it exit.
-func (i *interpreter) bid(ctx context.Context) {
+// closeStdin closes the interpreter's stdin, which makes it exit.
+func (i *interpreter) closeStdin(ctx context.Context) {
 	i.process.Stop(ctx, proc.Ladder{Stdin: farewell, Term: lastWords})
 }
 

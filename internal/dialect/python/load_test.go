@@ -207,7 +207,7 @@ func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 	}
 	s.open(dialect.Settings{})
 	if got := s.final("r", "x"); got != "none" {
-		t.Errorf("a variable was given by the name it calls itself: %q, %v", got, s.errs)
+		t.Errorf("it got a variable that the configuration passes to the name in __plugin__: %q, %v", got, s.errs)
 	}
 	if got := s.plugins[0].Hooks()[0].Timeout; got != 3*time.Second+grace {
 		t.Errorf("timeout %s", got)
@@ -220,7 +220,7 @@ func TestValidate(t *testing.T) {
 	validate := func(name, content string) (*Validated, error) {
 		return s.dialect.Validate(t.Context(), s.runtime(name), Draft{Name: name, Content: content})
 	}
-	t.Run("code that would do", func(t *testing.T) {
+	t.Run("valid code", func(t *testing.T) {
 		v, err := validate("test_plugin", "@on_begin\nasync def init(ctx): pass")
 		if err != nil {
 			t.Fatal(err)
@@ -231,7 +231,7 @@ func TestValidate(t *testing.T) {
 		}
 	})
 	for _, c := range []struct{ name, plugin, content, message string }{
-		{"code that would not", "a", "def f(:", "SyntaxError: "},
+		{"code with a syntax error", "a", "def f(:", "SyntaxError: "},
 		{"a name that leads elsewhere", "../a", "", "Invalid plugin name: '../a'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

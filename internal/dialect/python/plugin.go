@@ -73,7 +73,7 @@ func (d *description) oddities() []string {
 	if len(d.Hooks) > 0 {
 		return d.Warnings
 	}
-	return append(slices.Clone(d.Warnings), "no function in it has a decorator, so it is never asked")
+	return append(slices.Clone(d.Warnings), "no function in it has a decorator, so it is never called")
 }
 
 func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -221,7 +221,7 @@ func (p *plugin) refused(file os.FileInfo, err error) error {
 func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	var about description
 	if err := json.Unmarshal(result, &about); err != nil {
-		return hook.Failure(hook.Garbled, fmt.Errorf("what the runner tells of %s: %w", p.path, err))
+		return hook.Failure(hook.Garbled, fmt.Errorf("the runner's description of %s: %w", p.path, err))
 	}
 	if taken(about.Name, p.path) {
 		about.Name = stem(p.path) // a sandboxed interpreter cannot see the other file
@@ -281,7 +281,7 @@ func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
 	}
 	err := p.load(ctx, i, methodLoad)
 	if _, ok := errors.AsType[*LoadError](err); ok && !errors.Is(err, hook.Timeout) { // a timeout has ended the interpreter
-		p.log.Warn("plugin is out of order", "err", err)
+		p.log.Warn("plugin cannot be loaded again", "err", err)
 		p.fail(err)
 		return nil
 	}

@@ -141,7 +141,7 @@ func TestSyncHandlers(t *testing.T) {
 			t.Errorf("text %q, status %+v", got, s.plugins[0].Status())
 		}
 	})
-	t.Run("its thread goes with the interpreter once the runner has nothing to lose", func(t *testing.T) {
+	t.Run("its stuck thread ends with the interpreter, which is restarted when no request is under way", func(t *testing.T) {
 		s.dialect.runners[share{procs: s.rt.Procs}].notified(notifyStuck, []byte(`{"threads":1}`))
 		s.eventually("a restart", func() bool { return s.plugins[0].Status().Restarts == 1 })
 		if got := s.final("r", "z"); got != "z a b" {
@@ -232,7 +232,7 @@ async def f(ctx, text):
 	s.logged("forged")
 	s.logged(`line="from a child"`)
 	if strings.Contains(s.log.String(), "unexpected output") {
-		t.Error("something reached the messages to the host")
+		t.Error("the plugin's output is among the messages to the host")
 	}
 }
 
@@ -299,7 +299,7 @@ async def final(ctx, text):
 	if got := field(t, out, "text"); got != "begun y" {
 		t.Errorf("after a restart %q", got)
 	}
-	if notes := step(t, out).Notes; len(notes) != 1 || !strings.Contains(notes[0], "on_begin was asked first") {
+	if notes := step(t, out).Notes; len(notes) != 1 || !strings.Contains(notes[0], "on_begin was called first") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -345,7 +345,7 @@ func TestAPluginThatIsClosedIsForgotten(t *testing.T) {
 	s.write("b", fmt.Sprintf(appends, "b"))
 	s.open(dialect.Settings{})
 	closed := s.plugins[0]
-	for range 2 { // closing twice is the same as once
+	for range 2 { // a second Close changes nothing
 		if err := closed.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

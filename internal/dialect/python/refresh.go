@@ -49,7 +49,7 @@ func (p *plugin) changed() bool {
 	file, err := p.look()
 	if err != nil {
 		if !p.missing {
-			p.log.Warn("plugin's file cannot be looked at", "err", err, "removed", errors.Is(err, fs.ErrNotExist))
+			p.log.Warn("plugin's file cannot be checked", "err", err, "removed", errors.Is(err, fs.ErrNotExist))
 		}
 		p.missing = true
 		p.gone.Store(errors.Is(err, fs.ErrNotExist)) // a file that cannot be read still exists

@@ -115,7 +115,7 @@ func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 	if st := step(t, out); field(t, out, "text") != "x" || st.Err != nil || len(st.Notes) != 1 || st.Notes[0] != "its file was removed: it does not act" {
 		t.Errorf("payload %s, step %+v", out.Payload, st)
 	}
-	if n := strings.Count(s.log.String(), "plugin's file cannot be looked at"); n != 1 {
+	if n := strings.Count(s.log.String(), "plugin's file cannot be checked"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
 	s.write("only", begins+fmt.Sprintf(appends, "back"))
@@ -137,7 +137,7 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 			s.fire("r", hook.TurnBegin, `{}`) // the file is back, and the plugin acts again
 			continue
 		}
-		if got := s.final("r", "x"); got != "x "+word || strings.Contains(s.log.String()[logged:], "cannot be looked at") {
+		if got := s.final("r", "x"); got != "x "+word || strings.Contains(s.log.String()[logged:], "cannot be checked") {
 			t.Errorf("text %q", got)
 		}
 		return

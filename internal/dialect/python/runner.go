@@ -33,7 +33,7 @@ type runner struct {
 
 	loading chan struct{}          // of capacity 1: only one plugin is opened at a time, so that it is clear which one hangs
 	under   atomic.Int64           // calls under way
-	absent  atomic.Bool            // a call has waited for it in vain; until it is up, no other call waits
+	absent  atomic.Bool            // a call has waited in vain for a restart; until the interpreter is up, no other call waits
 	last    atomic.Pointer[plugin] // the plugin that was called last, to which unmarked output is assigned
 
 	mu      sync.Mutex // protects the fields below
@@ -73,7 +73,7 @@ func (r *runner) stop(ctx context.Context) {
 	r.cancel()
 	<-r.started
 	if r.kept != nil {
-		r.kept.Stop(func(i *interpreter, _ *proc.Process) { i.bid(ctx) })
+		r.kept.Stop(func(i *interpreter, _ *proc.Process) { i.closeStdin(ctx) })
 	}
 }
 

@@ -33,21 +33,21 @@ func TestGiven(t *testing.T) {
 	}{
 		{"a call", onToolCall, hook.ToolBefore, `{"tool":"shell","call_id":"c1","arguments":{"cmd":"ls"}}`,
 			`{"call":{"tool_name":"shell","tool_call_id":"c1","input":{"cmd":"ls"}}}`},
-		{"what is missing is empty", onResolveTool, hook.ToolResolve, `{}`,
+		{"missing fields are empty", onResolveTool, hook.ToolResolve, `{}`,
 			`{"call":{"tool_name":"","tool_call_id":"","input":{}}}`},
 		{"arguments in a string are read", onToolCall, hook.ToolBefore, `{"tool":"t","arguments":"{\"a\": 1}"}`,
 			`{"call":{"tool_name":"t","tool_call_id":"","input":{"a":1}}}`},
-		{"arguments that are no object are none", onToolCall, hook.ToolBefore, `{"tool":7,"call_id":null,"arguments":[1]}`,
+		{"arguments that are not an object are sent as an empty object", onToolCall, hook.ToolBefore, `{"tool":7,"call_id":null,"arguments":[1]}`,
 			`{"call":{"tool_name":"7","tool_call_id":"","input":{}}}`},
 		{"a result", onToolResult, hook.ToolAfter, `{"tool":"t","call_id":"1","arguments":{},"result":"out","success":false,"error":"no"}`,
 			`{"call":{"tool_name":"t","tool_call_id":"1","input":{}},"result":{"output":"out","success":false,"error":"no"}}`},
 		{"a result that is not a string is serialised", onToolResult, hook.ToolAfter, `{"tool":"t","result":{"a":[1,"é"]}}`,
 			`{"call":{"tool_name":"t","tool_call_id":"","input":{}},"result":{"output":"{\"a\":[1,\"é\"]}","success":true,"error":null}}`},
 		{"a text", onFinal, hook.TurnFinal, `{"text":"hi"}`, `{"text":"hi"}`},
-		{"a beginning is nothing beside its context", onBegin, hook.TurnBegin, `{"user_text":"hi"}`, `{}`},
+		{"on_begin gets only the context", onBegin, hook.TurnBegin, `{"user_text":"hi"}`, `{}`},
 		{"a command is a tool", onToolCall, hook.CommandBefore, `{"command":"git","args":["push"],"flags":{"force":"true"}}`,
 			`{"call":{"tool_name":"git","tool_call_id":"","input":{"args":["push"],"flags":{"force":"true"}}}}`},
-		{"also one without args and flags", onToolCall, hook.CommandValidate, `{"command":"ls","args":null}`,
+		{"a command without args and flags is a tool too", onToolCall, hook.CommandValidate, `{"command":"ls","args":null}`,
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}}}`},
 		{"a program's output", onToolResult, hook.CommandAfter, `{"command":"ls","result":{"stdout":"a\n","stderr":"w","exit_code":0}}`,
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"a\n","success":true,"error":null}}`},
@@ -86,28 +86,28 @@ func TestReplies(t *testing.T) {
 		{"None is no opinion", onToolCall, hook.ToolBefore, tool, `null`, hook.Continue, `{}`},
 		{"a call that is the same sets nothing", onToolCall, hook.ToolBefore, tool,
 			`{"call":{"tool_name":"t","tool_call_id":"1","input":{"a":1}}}`, hook.Continue, `{}`},
-		{"what of a call was changed is set", onToolCall, hook.ToolBefore, tool,
+		{"the changed fields of a call are set", onToolCall, hook.ToolBefore, tool,
 			`{"call":{"tool_name":"u","tool_call_id":"2","input":{"a":2}}}`, hook.Continue, `{"tool":"u","call_id":"2","arguments":{"a":2}}`},
 		{"arguments in a string stay in a string", onToolCall, hook.ToolBefore, `{"tool":"t","arguments":"{\"a\":1}"}`,
 			`{"call":{"tool_name":"t","tool_call_id":"","input":{"a":2}}}`, hook.Continue, `{"arguments":"{\"a\":2}"}`},
 		{"a result resolves the tool", onResolveTool, hook.ToolResolve, tool,
 			`{"result":{"output":"mine","success":true,"error":null}}`, hook.Stop, `{"result":"mine","success":true}`},
-		{"with its error", onResolveTool, hook.ToolResolve, tool,
+		{"a result that resolves the tool may have an error", onResolveTool, hook.ToolResolve, tool,
 			`{"result":{"output":"","success":false,"error":"no"}}`, hook.Stop, `{"result":"","success":false,"error":"no"}`},
-		{"and at tool.before answers in its place", onResolveTool, hook.ToolBefore, tool,
+		{"a result at tool.before stops the chain", onResolveTool, hook.ToolBefore, tool,
 			`{"result":{"output":"mine","success":true,"error":null}}`, hook.Stop, `{"result":"mine","success":true}`},
-		{"what of a result was changed is set", onToolResult, hook.ToolAfter, after,
+		{"the changed fields of a result are set", onToolResult, hook.ToolAfter, after,
 			`{"result":{"output":"new","success":false,"error":"no"}}`, hook.Continue, `{"result":"new","success":false,"error":"no"}`},
 		{"a result that is the same sets nothing", onToolResult, hook.ToolAfter, `{"tool":"t","result":{"a":1}}`,
 			`{"result":{"output":"{\"a\":1}","success":true,"error":null}}`, hook.Continue, `{}`},
-		{"an error may be taken back", onToolResult, hook.ToolAfter, `{"tool":"t","result":"","success":false,"error":"no"}`,
+		{"an error may be removed", onToolResult, hook.ToolAfter, `{"tool":"t","result":"","success":false,"error":"no"}`,
 			`{"result":{"output":"","success":true,"error":null}}`, hook.Continue, `{"success":true,"error":null}`},
 		{"a text", onFinal, hook.TurnFinal, `{"text":"a"}`, `{"text":"b"}`, hook.Continue, `{"text":"b"}`},
 		{"a model's reply", onFinal, hook.ModelReply, `{"text":"a"}`, `{"text":"b"}`, hook.Continue, `{"text":"b"}`},
 		{"at a point without a text field a text sets nothing", onFinal, hook.JobSink, `{"message":"a"}`, `{"text":"b"}`, hook.Continue, `{}`},
 		{"a command's name, args and flags", onToolCall, hook.CommandBefore, command,
 			`{"call":{"tool_name":"hg","tool_call_id":"","input":{"args":["pull"],"flags":{}}}}`, hook.Continue, `{"command":"hg","args":["pull"],"flags":{}}`},
-		{"args and flags of another shape are passed over", onToolCall, hook.CommandBefore, command,
+		{"args and flags of another shape are ignored", onToolCall, hook.CommandBefore, command,
 			`{"call":{"tool_name":"git","tool_call_id":"","input":{"args":"pull","flags":[],"more":1}}}`, hook.Continue, `{}`},
 		{"an answer in a command's place", onResolveTool, hook.CommandBefore, command,
 			`{"result":{"output":"mine","success":false,"error":null}}`, hook.Stop, `{"result":"mine"}`},
@@ -136,7 +136,7 @@ func TestReplies(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an answer that is no object is garbled", func(t *testing.T) {
+	t.Run("an answer that is not an object is garbled", func(t *testing.T) {
 		if _, err := native[1].reply(nil, nil, []byte(`[1]`)); err == nil {
 			t.Error("no error")
 		}
@@ -201,13 +201,13 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 		}
 	})
 	connector := s.plugins[0].(dialect.Connector)
-	t.Run("where a hook has no meaning the error says where it has", func(t *testing.T) {
+	t.Run("the error of a connection names the points where the hook can be connected", func(t *testing.T) {
 		_, err := connector.Connect(onToolCall, hook.JobPreflight)
 		if err == nil || err.Error() != "python hook on_tool_call has no meaning at job.preflight; connect it to tool.before, command.validate, command.before" {
 			t.Errorf("error %v", err)
 		}
 	})
-	t.Run("a hook that the plugin has not", func(t *testing.T) {
+	t.Run("a hook that the plugin does not have", func(t *testing.T) {
 		if _, err := connector.Connect("on_tool_cal", hook.CommandBefore); err == nil || !strings.Contains(err.Error(), onToolCall) {
 			t.Errorf("error %v", err)
 		}

@@ -128,7 +128,7 @@ func (i *interpreter) dismiss(ctx context.Context, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		i.kill()
 	} else {
-		i.bid(ctx)
+		i.closeStdin(ctx)
 	}
 }
 

@@ -68,7 +68,7 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	}
 	object, err := inString(changed)
 	if err != nil {
-		return nil, "arguments are passed over: " + err.Error()
+		return nil, "arguments are ignored: " + err.Error()
 	}
 	var set hook.Object
 	if v := object.Get("args"); len(v) > 0 && v[0] == '[' {

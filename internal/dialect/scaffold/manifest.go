@@ -72,12 +72,12 @@ func (m *manifest) optional(field string, raw json.RawMessage, into any) {
 		if field == "hooks" || field == "tools" { // without this field none of them can be used
 			say = m.lose
 		}
-		say("%s is passed over: %s", field, dialect.JSONMismatch(err))
+		say("%s is ignored: %s", field, dialect.JSONMismatch(err))
 	}
 }
 
-// maxWarnings and maxWarning limit what is said about one manifest, which may be as long as the
-// plugin likes. Each warning is a line of the log.
+// maxWarnings and maxWarning limit the warnings about one manifest, whose length the plugin
+// chooses. Each warning is a line of the log.
 const (
 	maxWarnings = 50
 	maxWarning  = 500 // bytes
@@ -92,7 +92,7 @@ func complain(list *[]string, format string, args ...any) {
 	switch len(*list) {
 	case maxWarnings:
 	case maxWarnings - 1:
-		*list = append(*list, "there is more to complain about, which is left out")
+		*list = append(*list, "there are more problems, which are left out")
 	default:
 		*list = append(*list, excerpt.Of(fmt.Sprintf(format, args...), maxWarning))
 	}
@@ -117,7 +117,7 @@ func (m *manifest) readPriority(raw json.RawMessage) {
 	number := float64(m.Priority) // some languages write 500.0
 	m.optional("priority", raw, &number)
 	if math.Abs(number) > math.MaxInt32 {
-		m.warn("priority is passed over: %v is out of range", number)
+		m.warn("priority is ignored: %v is out of range", number)
 		return
 	}
 	m.Priority = int(number)

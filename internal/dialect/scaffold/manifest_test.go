@@ -47,11 +47,11 @@ func TestManifestOddities(t *testing.T) {
 			func(m *manifest) bool { return len(m.Hooks) == 1 }},
 		{"a hook listed twice counts once", `{"name":"p","hooks":["context_enhance","context_enhance"]}`, "listed twice",
 			func(m *manifest) bool { return len(m.Hooks) == 1 }},
-		{"hooks of a wrong type are passed over", `{"name":"p","hooks":"all"}`, "hooks is passed over",
+		{"hooks of a wrong type are ignored", `{"name":"p","hooks":"all"}`, "hooks is ignored",
 			func(m *manifest) bool { return len(m.Hooks) == 0 }},
 		{"a priority written as a float", `{"name":"p","priority":100.0}`, "", func(m *manifest) bool { return m.Priority == 100 }},
-		{"priority 0 is the first of all", `{"name":"p","priority":0}`, "", func(m *manifest) bool { return m.Priority == 0 }},
-		{"a priority of a wrong type", `{"name":"p","priority":"high"}`, "priority is passed over", func(m *manifest) bool { return m.Priority == 500 }},
+		{"priority 0 is allowed", `{"name":"p","priority":0}`, "", func(m *manifest) bool { return m.Priority == 0 }},
+		{"a priority of a wrong type", `{"name":"p","priority":"high"}`, "priority is ignored", func(m *manifest) bool { return m.Priority == 500 }},
 		{"a priority out of range", `{"name":"p","priority":1e300}`, "out of range", func(m *manifest) bool { return m.Priority == 500 }},
 		{"null fields are missing fields", `{"name":"p","version":null,"hooks":null,"tools":null,"priority":null}`, "",
 			func(m *manifest) bool { return m.Version == "0.0.0" && m.Priority == 500 }},
@@ -59,7 +59,7 @@ func TestManifestOddities(t *testing.T) {
 			func(m *manifest) bool { return len(m.Tools) == 1 && m.Tools[0].Name == "plugin_p_t" }},
 		{"two tools of one name", `{"name":"p","tools":[{"name":"t"},{"name":"t"}]}`, "two tools",
 			func(m *manifest) bool { return len(m.Tools) == 1 }},
-		{"a parameter of a type of its own means anything", `{"name":"p","tools":[{"name":"t","parameters":[{"name":"x","type":"path"}]}]}`, `there is no type "path"`,
+		{"a parameter of an unknown type allows any value", `{"name":"p","tools":[{"name":"t","parameters":[{"name":"x","type":"path"}]}]}`, `there is no type "path"`,
 			func(m *manifest) bool {
 				return string(m.Tools[0].Parameters) == `{"type":"object","properties":{"x":{}}}`
 			}},

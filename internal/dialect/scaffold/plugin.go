@@ -82,7 +82,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	r, err := toolResult(name, result)
 	r.Sent, r.Received = sent, result
 	if err == nil && r.Success && r.Result == "" && !hasResult(result) {
-		p.launch.rt.Log.Warn("a tool answered without a result, which is taken for an empty one; answer with success and result",
+		p.launch.rt.Log.Warn("a tool answered without a result, which counts as an empty one; answer with success and result",
 			"tool", name, "answer", excerpt.Of(result, maxWarning))
 	}
 	return r, err

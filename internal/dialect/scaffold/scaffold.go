@@ -68,7 +68,7 @@ func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	for _, path := range list(env) {
 		if !dialect.Executable(path) && dialect.IsScript(path) {
 			problems = append(problems, dialect.Problem{Path: path,
-				Message: "this script is not executable, so it is passed over", Fix: "chmod +x " + path})
+				Message: "this script is not executable, so it is ignored", Fix: "chmod +x " + path})
 		}
 	}
 	return problems

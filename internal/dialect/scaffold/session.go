@@ -104,7 +104,7 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 		return nil
 	}
 	if m.Name != p.manifest.Name {
-		return fmt.Errorf("after a restart it calls itself %s, and was %s", m.Name, p.manifest.Name)
+		return fmt.Errorf("after a restart it calls itself %s, before that it was %s", m.Name, p.manifest.Name)
 	}
 	return nil
 }

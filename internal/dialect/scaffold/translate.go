@@ -195,7 +195,7 @@ func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 	}
 	object, err := inString(changed)
 	if err != nil {
-		return nil, "arguments are passed over: " + err.Error()
+		return nil, "arguments are ignored: " + err.Error()
 	}
 	if object.Is(changed) {
 		return hook.Object{{Name: "arguments", Value: changed}}, "" // not serialised again, since they may be long

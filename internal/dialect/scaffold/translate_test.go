@@ -29,7 +29,7 @@ func TestActions(t *testing.T) {
 	for _, c := range []struct{ rule, hook, result, set, verdict string }{
 		{"missing action is continue", "post_user_input", `{"message":"m"}`, `{"message":"m"}`, "continue"},
 		{"unknown action is continue", "post_user_input", `{"action":"dance","message":"m"}`, `{"message":"m"}`, "continue"},
-		{"an action that is no string is continue", "post_user_input", `{"action":1,"message":"m"}`, `{"message":"m"}`, "continue"},
+		{"an action that is not a string is continue", "post_user_input", `{"action":1,"message":"m"}`, `{"message":"m"}`, "continue"},
 		{"null is continue", "post_user_input", `null`, `{}`, "continue"},
 		{"only string fields are applied", "pre_llm_send", `{"base_prompt":7,"dynamic_context":"d"}`, `{"dynamic_context":"d"}`, "continue"},
 		{"fields of other hooks are not applied", "post_user_input", `{"text":"t"}`, `{}`, "continue"},
@@ -38,12 +38,12 @@ func TestActions(t *testing.T) {
 		{"skip counts only for post_user_input", "post_llm_response", `{"action":"skip","text":"t"}`, `{}`, "continue"},
 		{"stop is ignored for context_enhance", "context_enhance", `{"action":"stop","dynamic_context":"d"}`, `{"dynamic_context":"d"}`, "continue"},
 		{"skip is ignored for context_enhance", "context_enhance", `{"action":"skip","dynamic_context":"d"}`, `{"dynamic_context":"d"}`, "continue"},
-		{"stop of a tool brings its result", "pre_tool_execute", `{"action":"stop","result":"r"}`, `{"result":"r","success":false}`, "stop"},
+		{"stop of a tool sets its result", "pre_tool_execute", `{"action":"stop","result":"r"}`, `{"result":"r","success":false}`, "stop"},
 		{"success is what the reply says", "pre_tool_execute", `{"action":"stop","result":"r","success":true}`, `{"result":"r","success":true}`, "stop"},
 		{"stop without a string result is a block", "pre_tool_execute", `{"action":"stop","result":{"a":1}}`, `{"result":"{\"blocked\":\"Plugin blocked execution\"}","success":false}`, "stop"},
 		{"arguments in a continue reply replace the arguments", "pre_tool_execute", `{"action":"continue","arguments":"{\"a\": 2}"}`, `{"arguments":{"a":2}}`, "continue"},
-		{"arguments that are no JSON are passed over", "pre_tool_execute", `{"arguments":"rm"}`, `{}`, "continue"},
-		{"arguments that are no string are passed over", "pre_tool_execute", `{"arguments":{"a":2}}`, `{}`, "continue"},
+		{"arguments that are not JSON are ignored", "pre_tool_execute", `{"arguments":"rm"}`, `{}`, "continue"},
+		{"arguments that are not a string are ignored", "pre_tool_execute", `{"arguments":{"a":2}}`, `{}`, "continue"},
 		{"a result may be replaced after the tool", "post_tool_execute", `{"result":"r"}`, `{"result":"r"}`, "continue"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestAnUnknownActionIsNoted: a guard that answers "deny" blocks nothing, and its author is told.
+// TestAnUnknownActionIsNoted: a guard that answers "deny" blocks nothing, and a note says so.
 func TestAnUnknownActionIsNoted(t *testing.T) {
 	for action, note := range map[string]string{
 		"deny":     `there is no action "deny", so it means continue; known here: continue, stop, skip`,
@@ -80,9 +80,9 @@ func TestAResultThatIsNoObjectIsGarbled(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	for _, c := range []struct{ rule, hook, payload, want string }{
-		{"what is missing is empty", "context_enhance", `{}`, `{"user_message":"","dynamic_context":""}`},
-		{"what is null is empty", "post_user_input", `{"message":null}`, `{"message":""}`},
-		{"what is no string is serialised", "post_tool_execute", `{"tool":"t","arguments":{"a":[1]},"result":{"b":2},"success":false}`,
+		{"missing fields are empty", "context_enhance", `{}`, `{"user_message":"","dynamic_context":""}`},
+		{"null fields are empty", "post_user_input", `{"message":null}`, `{"message":""}`},
+		{"values that are not strings are serialised", "post_tool_execute", `{"tool":"t","arguments":{"a":[1]},"result":{"b":2},"success":false}`,
 			`{"tool_name":"t","arguments":"{\"a\":[1]}","result":"{\"b\":2}","success":false}`},
 		{"success is true unless it is false", "post_tool_execute", `{"tool":"t","result":"r"}`, `{"tool_name":"t","arguments":"{}","result":"r","success":true}`},
 		{"fields the hook does not know are not sent", "post_user_input", `{"message":"m","session_id":"s"}`, `{"message":"m"}`},
@@ -104,9 +104,9 @@ func TestParams(t *testing.T) {
 
 func TestToolResult(t *testing.T) {
 	for _, c := range []struct{ rule, result, text, errText string }{
-		{"a string is taken as it is", `{"success":true,"result":"r"}`, "r", ""},
-		{"what is not a string is serialised", `{"success":true,"result":{"a":1}}`, `{"a":1}`, ""},
-		{"a failure has its result for a reason", `{"success":false,"result":"why"}`, "why", "why"},
+		{"a string is returned unchanged", `{"success":true,"result":"r"}`, "r", ""},
+		{"a value that is not a string is serialised", `{"success":true,"result":{"a":1}}`, `{"a":1}`, ""},
+		{"the result of a failure is its reason", `{"success":false,"result":"why"}`, "why", "why"},
 		{"a failure without a result says so", `{"success":false}`, "", "the tool gave no reason"},
 		{"missing success is success", `{"result":"r"}`, "r", ""},
 	} {
@@ -118,6 +118,6 @@ func TestToolResult(t *testing.T) {
 		})
 	}
 	if _, err := toolResult("t", json.RawMessage(`"text"`)); !errors.Is(err, hook.Garbled) {
-		t.Errorf("a result that is no object: %v", err)
+		t.Errorf("a result that is not an object: %v", err)
 	}
 }

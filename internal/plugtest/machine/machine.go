@@ -1,7 +1,7 @@
 // Package machine says what the machine has on which tests run: programs, and features of the
 // kernel. A test that lacks something is skipped, with the reason. If CI is true it fails, so that
-// no part stays untested unnoticed. It does not fail for a feature that the kernel really lacks,
-// which the package finds out without our own code.
+// no part stays untested unnoticed. It does not fail for a feature that the kernel really lacks;
+// the package checks that without our own code.
 //
 // It is only for tests. It imports nothing of ours, so that the tests of every package can use it.
 package machine
@@ -39,12 +39,12 @@ type Feature struct {
 	probe func() error
 }
 
-// Lacks skips a test of what cannot be done here, as our own code reports with err.
+// Lacks skips a test that needs f, because our own code reports with err that f is missing.
 func Lacks(t testing.TB, f Feature, err error) {
 	t.Helper()
 	if CI() {
 		if really := f.probe(); really == nil {
-			t.Fatalf("this machine has %s, and our own code says that it has not: %v", f.name, err)
+			t.Fatalf("this machine has %s, but our own code says that it does not: %v", f.name, err)
 		}
 	}
 	t.Skipf("no %s here: %v", f.name, err)

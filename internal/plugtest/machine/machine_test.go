@@ -47,8 +47,8 @@ func TestLacks(t *testing.T) {
 		want     string
 	}{
 		{"without CI a test is skipped", "", has, "skipped: no wings here: too heavy"},
-		{"with CI it fails where the machine has it", "true", has, "failed: this machine has wings, and our own code says that it has not: too heavy"},
-		{"with CI it is skipped where the machine has not", "1", hasNot, "skipped: no wings here: too heavy"},
+		{"with CI it fails if the machine has the feature", "true", has, "failed: this machine has wings, but our own code says that it does not: too heavy"},
+		{"with CI it is skipped if the machine lacks the feature", "1", hasNot, "skipped: no wings here: too heavy"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Setenv("CI", c.ci)

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// NobodyUID is the uid of an ordinary user: he owns no file of a test, and has rights only over his
-// own namespaces.
+// NobodyUID is the uid of an ordinary user, who owns no file of a test, and has rights only over
+// their own namespaces.
 const NobodyUID = 65534
 
 // Elsewhere is a directory outside of /tmp and of every home in which root can make homes.

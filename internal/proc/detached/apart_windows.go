@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// x starts the process without the console of its parent.
+// detachedAttr starts the process without the console of its parent.
 func detachedAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP}
 }

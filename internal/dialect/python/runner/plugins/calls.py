@@ -62,7 +62,7 @@ class Call:
         host reports the start of a request, and a restarted interpreter has not seen it.
         """
         request, waiting = self._request, [self._ask]
-        self._note = "on_begin was asked first: the request had not begun for this plugin"
+        self._note = "on_begin was called first: the request had not begun for this plugin"
         request.begun.add(self._path)
         request.beginning[self._path] = waiting
 

@@ -36,8 +36,8 @@ class Request:
         self.beginning: dict[str, list[Callable[[], None]]] = {}  # calls that wait for the end of a plugin's on_begin
         self.done = False  # some plugin's on_done has ended
         self.calls = 0  # handlers that run
-        self.ended = 0  # handlers that have ended since then
-        self.used = 0.0  # when the last of them ended
+        self.ended = 0  # handlers that have ended since on_done
+        self.used = 0.0  # when the last handler ended
 
     def serves(self, hook: str, plugin: str, fields: Mapping[str, str]) -> bool:
         """Tell whether a hook of a plugin belongs to this request, and not to the next one with the same key.

@@ -42,7 +42,7 @@ def inspect_plugin_source(source: str | bytes, path: Path) -> LoadedPlugin:
     hooks, warnings = _handlers(statements, path)
     declared, known = _declared(statements)
     if not known:
-        warnings.append("what __plugin__ says is known only once the code runs")
+        warnings.append("the value of __plugin__ is known only once the code runs")
     metadata = checked_metadata(declared, source, path)
     return LoadedPlugin(
         name=metadata["name"],

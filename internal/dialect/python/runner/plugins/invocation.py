@@ -3,7 +3,7 @@
     Invocation.start   a task for the handler, and a timer for its limit unless it ends in its first step
       _run             runs the handler; one that is not async runs in a thread
         checked        checks the type of its answer
-    Invocation._settle   the handler has ended: value or HookFailed
+    Invocation._ended   the handler has ended: value or HookFailed
     Invocation._expire   its time is up: HookTimeout, and the task is cancelled
 """
 
@@ -92,11 +92,11 @@ class Invocation:
         context.run(current_plugin.set, self.plugin.name)
         self._task, done = launch(loop, self._run(self.plugin.hooks[self.hook], args), context)
         if done is not None:
-            self._settle(done)
+            self._ended(done)
             return
         # Cheaper than wait_for, and the answer does not wait for a handler that reacts slowly to its cancellation.
         self._timer = loop.call_later(self.limit if within is None else max(within, 0), self._expire)
-        self._task.add_done_callback(lambda task: self._settle(outcome(task)))
+        self._task.add_done_callback(lambda task: self._ended(outcome(task)))
 
     def cancel(self) -> None:
         """Cancel the call; finish is not called."""
@@ -117,7 +117,7 @@ class Invocation:
         except (SystemExit, KeyboardInterrupt) as error:  # would end the loop
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
-    def _settle(self, done: Outcome) -> None:
+    def _ended(self, done: Outcome) -> None:
         if self._finish is None:
             return  # it was cancelled, so its result is ignored
         if self._timer is not None:

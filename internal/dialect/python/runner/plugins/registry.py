@@ -26,7 +26,7 @@ class PluginRegistry:
     def load(self, name: str) -> LoadedPlugin:
         """Return the plugin of that name. Raises ValueError if there is none."""
         path = self._find(name)
-        return self.get(str(path)) or _told(self.reopen(path))
+        return self.get(str(path)) or _log_warnings(self.reopen(path))
 
     def load_many(self, names: Iterable[str]) -> list[LoadedPlugin]:
         """Return the plugins of those names, in order. Raises the error of the first one that cannot be loaded."""
@@ -34,7 +34,7 @@ class PluginRegistry:
 
     def reload(self, name: str) -> LoadedPlugin:
         """Load a plugin from disk again. If that fails, the old one stays."""
-        return _told(self.reopen(self._find(name)))
+        return _log_warnings(self.reopen(self._find(name)))
 
     def open(self, path: str | Path) -> LoadedPlugin:
         """Return the plugin in a file, and load it if necessary."""
@@ -68,7 +68,7 @@ class PluginRegistry:
         raise ValueError(f"Plugin not found: {name}")
 
 
-def _told(plugin: LoadedPlugin) -> LoadedPlugin:
+def _log_warnings(plugin: LoadedPlugin) -> LoadedPlugin:
     for warning in plugin.warnings:
         logger.warning("Plugin %s: %s", plugin.name, warning)
     return plugin

@@ -32,7 +32,7 @@ class PluginCase(unittest.TestCase):
 
 
 class Host:
-    """A runner as the host starts it, in a process of its own."""
+    """A runner in its own process, started as the host starts it."""
 
     def __init__(self, home: Path):
         sources = {f"plugins.{p.stem}": p.read_text("utf-8") for p in (RUNNER / "plugins").glob("*.py")}
@@ -53,25 +53,25 @@ class Host:
         self.process.stdin.flush()
 
     def start(self, method: str, **params: Any) -> int:
-        """Send a request; its reply comes in its own time."""
+        """Send a request without waiting for its reply. Return its id."""
         self._id += 1
         message = {"jsonrpc": "2.0", "method": method, "params": params, "id": self._id}
         self.send(json.dumps(message).encode() + b"\n")
         return self._id
 
     def receive(self) -> dict[str, Any]:
-        """The next message of the runner's."""
+        """Return the next message of the runner."""
         return json.loads(self.process.stdout.readline())
 
     def ask(self, method: str, **params: Any) -> Any:
-        """A request and its reply: the result, or the error as it is."""
+        """Send a request and return the result or the error."""
         ident = self.start(method, **params)
         reply = self.receive()
         assert reply["id"] == ident, reply
         return reply.get("error", reply.get("result"))
 
     def close(self) -> str:
-        """End the runner in the host's way, and return what it wrote to stderr."""
+        """End the runner as the host does, and return its stderr."""
         _, stderr = self.process.communicate(timeout=30)
         return stderr.decode()
 
@@ -81,7 +81,7 @@ class Host:
 
 
 class HostCase(PluginCase):
-    """A test with a runner, which is killed at the end where the test does not close it."""
+    """A test with a runner, which is killed at the end unless the test closes it."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -89,12 +89,12 @@ class HostCase(PluginCase):
         self.addCleanup(self.host.kill)
 
     def load(self, name: str, text: str) -> str:
-        """Write a plugin and load it; its path is what calls name it by."""
+        """Write a plugin, load it and return its path."""
         path = str(self.write(name, text))
         described = self.host.ask("load", path=path)
         self.assertIn("name", described)
         return path
 
     def lines(self) -> list[str]:
-        """Close the runner: what it wrote to stderr, with | for the mark."""
+        """Close the runner and return the lines of its stderr, with | for the mark."""
         return self.host.close().replace("\x1e", "|").splitlines()

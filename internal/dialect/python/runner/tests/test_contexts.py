@@ -38,7 +38,7 @@ class ContextsTest(unittest.TestCase):
         first = self.call("", "on_begin", "a", BEGIN)
         self.assertIsNot(self.call("", "on_begin", "b", {**BEGIN, "user_text": "other"}), first)
 
-    def test_after_the_end_there_are_only_ends(self):
+    def test_after_on_done_only_on_done_belongs_to_the_request(self):
         first = self.call("", "on_tool_call")
         self.assertIs(self.call("", "on_done", "a"), first)
         self.assertIs(self.call("", "on_done", "b"), first)
@@ -54,7 +54,7 @@ class ContextsTest(unittest.TestCase):
         self.timers[1][1]()
         self.assertEqual(len(self.contexts), 0)
 
-    def test_a_context_is_there_for_the_last_that_is_told_of_the_end(self):
+    def test_a_context_is_kept_until_the_last_on_done(self):
         first = self.call("r", "on_done", "a")
         slow = self.contexts.enter("r", "on_done", "b", {})
         self.timers[0][1]()  # b takes its time
@@ -67,13 +67,13 @@ class ContextsTest(unittest.TestCase):
         self.timers[0][1]()
         self.assertEqual(len(self.contexts), 1)
 
-    def test_a_request_met_in_its_middle_learns_later(self):
+    def test_a_request_without_on_begin_learns_its_fields_later(self):
         context = self.call("r", "on_tool_call")
         self.assertEqual((context.session_id, context.working_dir), ("", os.getcwd()))
         self.assertIs(self.call("r", "on_begin", "b", BEGIN), context)
         self.assertEqual((context.session_id, context.working_dir, context.user_text), ("s", "/w", "hi"))
 
-    def test_what_a_plugin_changed_is_not_learned_away(self):
+    def test_a_field_that_a_plugin_changed_is_not_overwritten(self):
         context = self.call("r", "on_begin", "a", BEGIN)
         context.user_text = "mine"
         self.assertIs(self.call("r", "on_begin", "b", BEGIN), context)

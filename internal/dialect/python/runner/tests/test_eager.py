@@ -43,7 +43,7 @@ class EagerTest(unittest.TestCase):
             await asyncio.wait_for(rest, 10)
 
     def finish(self, launched) -> asyncio.Future:
-        """What a launched coroutine came to, whenever that is."""
+        """Return a future for the outcome of a launched coroutine."""
         task, done = launched
         future = asyncio.get_running_loop().create_future()
         if done is not None:
@@ -120,7 +120,7 @@ class EagerTest(unittest.TestCase):
 
         self.each(lambda launch: check(self.finish(launch(asks()))))
 
-    def test_so_is_the_context(self):
+    def test_the_context_is_one_from_the_first_step_on(self):
         async def sets():
             variable.set("inside")
             await asyncio.sleep(0)
@@ -167,7 +167,7 @@ class EagerTest(unittest.TestCase):
 
         self.each(test)
 
-    def test_nothing_is_left_to_complain_about(self):
+    def test_no_coroutine_is_left_without_being_awaited(self):
         async def fails():
             raise KeyError("x")
 

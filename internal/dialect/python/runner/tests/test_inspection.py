@@ -67,16 +67,16 @@ class InspectionTest(PluginCase):
         self.assertIn("without parentheses", str(error))
         self.assertEqual((error.line, error.column), (2, 2))
 
-    def test_names_that_nobody_can_know_are_let_pass(self):
+    def test_decorators_that_cannot_be_known_without_running_are_allowed(self):
         for text in ("from os import *\n@elsewhere\ndef f(): pass\n", "exec('on_x = print')\n@on_x\ndef f(): pass\n",
                      "import a.b as c\n@c\ndef f(): pass\n", "for d in [print]: pass\n@d\ndef f(): pass\n"):
             with self.subTest(text):
                 self.inspect(text)
 
-    def test_what_is_known_only_once_it_runs(self):
+    def test_metadata_that_is_known_only_once_it_runs(self):
         plugin = self.inspect("__plugin__ = dict(name='x')\n")
         self.assertEqual((plugin.name, plugin.metadata), ("sample", {"api": "1.0", "name": "sample"}))
-        self.assertEqual(plugin.warnings, ["what __plugin__ says is known only once the code runs"])
+        self.assertEqual(plugin.warnings, ["the value of __plugin__ is known only once the code runs"])
 
     def test_code_that_is_too_deep(self):
         self.fault("x = " + "(" * 5000 + ")" * 5000)

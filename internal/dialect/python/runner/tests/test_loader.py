@@ -59,7 +59,7 @@ class LoaderTest(PluginCase):
             with self.assertRaisesRegex(PluginError, "cannot be read: "):
                 load_plugin_from_file(path)
 
-    def test_a_huge_file_is_no_plugin(self):
+    def test_a_huge_file_is_refused(self):
         path = self.write("huge", "")
         os.truncate(path, 1 << 40)
         with self.assertRaisesRegex(PluginError, "more than 4 MiB"):
@@ -72,7 +72,7 @@ class LoaderTest(PluginCase):
         plugin = self.load(text)
         self.assertEqual((plugin.name, plugin.called, plugin.metadata["name"]), ("sample", "other", "other"))
 
-    def test_a_name_that_is_no_plugin_s_file(self):
+    def test_a_name_that_is_not_a_plugin_s_file(self):
         self.write("_other", "")
         for name in ("_other", "../tests/other", "a name", "."):
             self.assertEqual(self.load(f"__plugin__ = {{'name': {name!r}}}").name, name)
@@ -92,7 +92,7 @@ class LoaderTest(PluginCase):
         self.assertEqual(str(error), "Incompatible plugin API version: 2.0 (expected 1.0)")
         self.assertEqual((error.line, error.column), (2, 1))
 
-    def test_a_version_that_is_none_is_refused(self):
+    def test_an_invalid_version_is_refused(self):
         self.assertIn("Incompatible plugin API version: None", str(self.fault('__plugin__ = {"api": None}')))
         self.assertIn("Incompatible plugin API version: 10.0", str(self.fault('__plugin__ = {"api": "10.0"}')))
 
@@ -127,7 +127,7 @@ class LoaderTest(PluginCase):
         self.assertEqual(plugin.hooks["on_begin"].__name__, "zeta")
         self.assertEqual(plugin.warnings, ["on_begin has two handlers, alpha and zeta: zeta is used"])
 
-    def test_two_names_of_one_handler_are_no_duplicate(self):
+    def test_two_names_of_one_handler_are_not_a_duplicate(self):
         plugin = self.load("@on_begin\nasync def f(ctx): pass\ng = f\n")
         self.assertEqual(plugin.warnings, [])
 
@@ -183,14 +183,14 @@ class LoaderTest(PluginCase):
         error = self.fault(f"import sys\nsys.path.insert(0, {str(self.home)!r})\nimport broken_helper\n")
         self.assertEqual(error.line, 3)
 
-    def test_a_missing_module_says_for_whom_to_install_it(self):
+    def test_the_error_of_a_missing_module_says_for_which_python_to_install_it(self):
         error = self.fault("import no_such_module_anywhere")
         self.assertEqual(error.fix, f"install the module no_such_module_anywhere for {sys.executable}")
 
-    def test_a_plugin_that_exits_is_at_fault(self):
+    def test_a_plugin_that_exits_is_refused(self):
         self.assertEqual(str(self.fault("raise SystemExit(3)")), "SystemExit: 3")
 
-    def test_text_that_is_no_text_is_at_fault(self):
+    def test_a_file_that_is_not_text_is_refused(self):
         path = self.write("sample", "")
         for data in (b"\xff\xfe", b"x = '\x00'", b"# coding: no-such\n"):
             with self.subTest(data):
@@ -203,7 +203,7 @@ class LoaderTest(PluginCase):
         path.write_bytes("# coding: latin-1\nword = 'é'\n".encode("latin-1"))
         self.assertEqual(load_plugin_from_file(path).module.word, "é")
 
-    def test_no_file(self):
+    def test_a_missing_file(self):
         with self.assertRaisesRegex(FileNotFoundError, "Plugin file not found: .*nowhere.py"):
             load_plugin_from_file(self.dir / "nowhere.py")
 
@@ -217,7 +217,7 @@ class LoaderTest(PluginCase):
         self.assertEqual(self.load('__plugin__ = {"description": "Says so."}').description, "Says so.")
         self.assertEqual(self.load("").description, "")
 
-    def test_objects_that_answer_every_getattr_are_no_handlers(self):
+    def test_objects_that_answer_every_getattr_are_not_handlers(self):
         plugin = self.load(
             """
             from unittest import mock

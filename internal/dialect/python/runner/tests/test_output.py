@@ -71,7 +71,7 @@ class OutputTest(unittest.TestCase):
         print("\ud800é", file=Stream(self.output, 1))
         self.assertEqual(self.written(), "|p|I|\\ud800é\n")
 
-    def test_bytes_are_taken_too(self):
+    def test_bytes_can_be_written_too(self):
         stream = Stream(self.output, 1)
         stream.buffer.write("é\n".encode())
         stream.buffer.flush()
@@ -79,7 +79,7 @@ class OutputTest(unittest.TestCase):
         with self.assertRaises(TypeError):
             stream.write(b"bytes")
 
-    def test_a_stream_is_what_scripts_expect(self):
+    def test_a_stream_has_the_methods_that_scripts_expect(self):
         stream = Stream(self.output, 2)
         stream.reconfigure(encoding="utf-8")
         stream.flush()

@@ -28,7 +28,7 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
         return PluginPipeline(plugins, timeout_s=limit)
 
     async def warnings(self, awaitable) -> tuple[object, list[str]]:
-        """What comes of a call, and the log lines it left."""
+        """Return the value of a call, and the warnings that it logged."""
         with self.assertLogs("plugins", "WARNING") as log:
             value = await awaitable
         return value, [r.getMessage() for r in log.records]
@@ -78,7 +78,7 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
         self.assertEqual((result.output, result.success, result.error), ("first", True, None))
         self.assertEqual(ctx.state, {"a": 1})
 
-    async def test_nobody_resolves(self):
+    async def test_no_plugin_resolves(self):
         self.assertIsNone(await self.pipeline("").on_resolve_tool(context(), CALL))
 
     async def test_results_and_texts_chain(self):
@@ -155,7 +155,7 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(lines, [f"Plugin p1 {hook} failed: {message}"])
                 self.assertIs(answer, None if hook == "on_resolve_tool" else args[-1])
 
-    async def test_what_on_begin_and_on_done_return_means_nothing(self):
+    async def test_the_answers_of_on_begin_and_on_done_are_ignored(self):
         pipe = self.pipeline("@on_begin\n@on_done\nasync def f(ctx): return 42\n")
         with self.assertNoLogs("plugins") if hasattr(self, "assertNoLogs") else self.subTest():
             await pipe.on_begin(context())
@@ -199,7 +199,7 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
         self.assertEqual(lines, ["Plugin p1 on_begin timed out after 0.05s"])
         ctx.state["enough"] = True
 
-    async def test_a_sync_handler_that_blocks_holds_up_nobody(self):
+    async def test_a_sync_handler_that_blocks_does_not_delay_others(self):
         pipe = self.pipeline("@on_begin\ndef f(ctx): ctx.state['event'].wait()\n", limit=0.05)
         ctx = context()
         ctx.state["event"] = threading.Event()

@@ -50,7 +50,7 @@ class RegistryTest(PluginCase):
         with self.assertRaisesRegex(ValueError, "Plugin not found: missing"):
             self.registry.load("missing")
 
-    def test_a_name_that_leads_elsewhere_is_none(self):
+    def test_a_name_that_leads_elsewhere_is_invalid(self):
         with self.assertRaisesRegex(ValueError, "Invalid plugin name"):
             self.registry.load("../../etc/passwd")
 

@@ -20,17 +20,17 @@ class RunnerTest(HostCase):
     def call(self, path: str, hook: str, **params):
         return self.host.ask("call", plugin=path, hook=hook, request="r", **params)
 
-    def test_the_handshake_tells_the_version_and_changes_the_directory(self):
+    def test_the_handshake_returns_the_version_and_changes_the_directory(self):
         reply = self.host.ask("hello", dir=str(self.dir))
         self.assertEqual(reply, {"version": sys.version.split()[0], "executable": sys.executable})
         path = self.load("where", RETURNS % "__import__('os').getcwd() + ' ' + ctx.working_dir")
         here = str(self.dir.resolve())
         self.assertEqual(self.call(path, "on_final", text="x"), {"text": f"{here} {here}"})
 
-    def test_a_directory_that_is_not_there_is_an_error(self):
+    def test_a_missing_directory_is_an_error(self):
         self.assertEqual(self.host.ask("hello", dir="/nowhere/at/all")["code"], -32603)
 
-    def test_load_tells_what_a_plugin_is(self):
+    def test_load_describes_a_plugin(self):
         text = '"""Logs."""\n__plugin__ = {"api": "1.0", "extra": {1}}\n@on_done\nasync def f(ctx): pass\n'
         path = self.write("logger", text)
         self.assertEqual(
@@ -45,13 +45,13 @@ class RunnerTest(HostCase):
             },
         )
 
-    def test_load_tells_where_a_plugin_is_at_fault(self):
+    def test_load_reports_the_place_of_a_fault(self):
         path = self.write("bad", "x = 1\nx = = 2\n")
         error = self.host.ask("load", path=str(path))
         self.assertEqual((error["code"], error["data"]), (-32003, {"line": 2, "column": 5, "fix": ""}))
         self.assertEqual(error["message"], "SyntaxError: invalid syntax")
 
-    def test_a_file_that_is_not_there(self):
+    def test_a_missing_file(self):
         self.assertIn("Plugin file not found", self.host.ask("load", path="/nowhere.py")["message"])
 
     def test_validate_saves_nothing(self):
@@ -70,7 +70,7 @@ class RunnerTest(HostCase):
         error = self.host.ask("validate", name="x", content="1/0")
         self.assertEqual(error["message"], "ZeroDivisionError: division by zero")
 
-    def test_validate_tells_what_failed_over_something_outside(self):
+    def test_validate_reports_code_that_failed_because_of_something_outside(self):
         for content, reaches in (
             ("open('/nowhere/at/all')", True),
             ("import no_such_module", True),
@@ -140,13 +140,13 @@ class RunnerTest(HostCase):
         for name in names:  # at once, in a request whose on_begin was not called
             self.host.start("call", plugin=path, hook="on_tool_call", request="r", call={**CALL, "tool_name": name})
         replies = [self.host.receive()["result"] for _ in names]
-        self.assertEqual(len([r for r in replies if r and "on_begin was asked first" in r["note"]]), 1)
+        self.assertEqual(len([r for r in replies if r and "on_begin was called first" in r["note"]]), 1)
         self.assertEqual(replies.count(None), len(names) - 1)
         self.assertEqual(self.call(path, "on_final", text="x"), {"text": "a,b,c,d,e,f,g,h"})
         self.assertIsNone(self.call(path, "on_begin"))  # the next one
         self.assertEqual(self.call(path, "on_final", text="x"), {"text": ""})
 
-    def test_a_beginning_that_fails_does_not_keep_a_hook_from_its_turn(self):
+    def test_a_hook_is_called_even_if_on_begin_fails(self):
         path = self.load(
             "a",
             """
@@ -301,7 +301,7 @@ class RunnerTest(HostCase):
             reply = self.host.receive()
             self.assertEqual(reply["result"], {"text": asked.pop(reply["id"])})
 
-    def test_errors_and_timeouts_are_logged_and_told(self):
+    def test_errors_and_timeouts_are_logged_and_returned(self):
         path = self.load(
             "bad",
             """
@@ -322,7 +322,7 @@ class RunnerTest(HostCase):
         self.assertIn("|bad|W|Plugin bad on_done failed: 'tool_count'", lines)
         self.assertIn("|bad|W|KeyError: 'tool_count'", lines)
 
-    def test_an_answer_without_json_is_a_failure(self):
+    def test_an_answer_that_cannot_be_json_is_a_failure(self):
         path = self.load("a", "@on_tool_call\nasync def f(ctx, call): return ToolCall('t', '1', {'x': object()})\n")
         self.assertEqual(
             self.call(path, "on_tool_call", call=CALL)["message"],
@@ -358,7 +358,7 @@ class RunnerTest(HostCase):
         text = "é" * (1 << 20)
         self.assertEqual(self.call(path, "on_final", text=text), {"text": text + text})
 
-    def test_the_end_cancels_what_is_at_work_and_runs_atexit(self):
+    def test_the_end_cancels_running_handlers_and_runs_atexit(self):
         path = self.load(
             "late",
             """
@@ -383,7 +383,7 @@ class RunnerTest(HostCase):
         self.assertEqual(self.host.process.returncode, 0)
 
     @unittest.skipIf(sys.platform == "win32", "no SIGTERM")
-    def test_a_blocked_interpreter_says_where_as_it_is_ended(self):
+    def test_a_blocked_interpreter_writes_its_stack_when_it_is_ended(self):
         path = self.load(
             "blocks", "import time\n@on_begin\nasync def f(ctx):\n    print('going')\n    time.sleep(60)\n"
         )
@@ -409,7 +409,7 @@ class RunnerTest(HostCase):
 
 
 class BootstrapTest(HostCase):
-    def test_a_host_that_goes_away_early_is_no_error(self):
+    def test_a_host_that_ends_early_is_not_an_error(self):
         self.host.send(b"")
         self.assertEqual(self.host.close(), "")
         self.assertEqual(self.host.process.returncode, 0)

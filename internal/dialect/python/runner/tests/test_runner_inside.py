@@ -1,4 +1,4 @@
-"""The runner in this process, where its inner workings can be changed."""
+"""Tests of the runner in this process, so that they can change its internals."""
 
 from __future__ import annotations
 
@@ -64,22 +64,22 @@ class InsideTest(PluginCase):
         return path
 
     def get_stuck(self, path: str) -> None:
-        """Have a thread stuck, or two. On a busy machine the time may be over before the thread has begun: then it is not stuck."""
+        """Make calls until a thread is stuck. On a busy machine a call may time out before its thread has begun: then it is not stuck."""
         end = time.monotonic() + 60
-        while threads.stuck and time.monotonic() < end:  # of the test before, which has let it go
+        while threads.stuck and time.monotonic() < end:  # those of the test before end soon
             time.sleep(0.01)
         self.assertEqual(threads.stuck, 0)
         while not threads.stuck:
             self.send("call", plugin=path, hook="on_begin", limit=0.01)
             self.assertEqual(self.receive()["error"]["code"], -32001)
 
-    def test_where_pipes_cannot_be_waited_for_a_thread_reads(self):
+    def test_a_thread_reads_if_the_loop_cannot_wait_for_pipes(self):
         self.start(add_reader=mock.Mock(side_effect=NotImplementedError))
         path = self.load("a", "@on_final\nasync def f(ctx, text): return text + '!'\n")
         self.send("call", plugin=path, hook="on_final", text="x")
         self.assertEqual(self.receive()["result"], {"text": "x!"})
 
-    def test_the_host_is_asked_for_another_process_when_a_stuck_thread_is_all_there_is(self):
+    def test_the_host_is_asked_for_another_process_if_a_thread_is_stuck_and_no_request_is_under_way(self):
         self.start(quiet=0.05)
         path = self.load("a", STUCK)
         self.get_stuck(path)
@@ -97,6 +97,6 @@ class InsideTest(PluginCase):
             self.get_stuck(path)
             for _ in range(20):
                 self.send("ping")
-                self.assertIn("result", self.receive())  # and no word of threads
+                self.assertIn("result", self.receive())  # no request for another process
         self.send("call", plugin=path, hook="on_done")
         self.assertIn("result", self.receive())

@@ -25,7 +25,7 @@ class StorageTest(PluginCase):
         (self.dir / "folder.py").mkdir()
         self.assertEqual([p.stem for p in list_plugins(self.dir)], ["a", "a-2", "b"])
 
-    def test_a_directory_that_is_not_there_is_empty(self):
+    def test_a_missing_directory_is_empty(self):
         self.assertEqual(list_plugins(self.home / "nowhere"), [])
 
     def test_save_writes_the_file_and_returns_its_path(self):
@@ -57,7 +57,7 @@ class StorageTest(PluginCase):
         self.assertEqual((self.dir / "a.py").read_text(), "x = 2")
         self.assertEqual(real.read_text(), "x = 1")
 
-    def test_save_refuses_what_is_no_plugin_and_keeps_the_old_one(self):
+    def test_save_refuses_invalid_code_and_keeps_the_old_file(self):
         path = self.write("a", "x = 1")
         with self.assertRaisesRegex(PluginError, "SyntaxError"):
             save_plugin("a", "def f(:", self.dir)

@@ -12,11 +12,11 @@ class ThreadsTest(unittest.IsolatedAsyncioTestCase):
         pool = Threads()
         first = await pool.run(threading.get_ident)
         for _ in range(20):
-            while pool._idle == 0:  # it says so a moment after it has answered
+            while pool._idle == 0:  # a thread becomes idle a moment after it has answered
                 await asyncio.sleep(0)
             self.assertEqual(await pool.run(threading.get_ident), first)
 
-    async def test_past_the_most_jobs_wait(self):
+    async def test_jobs_over_the_limit_wait(self):
         pool = Threads(most=2)
         gate = threading.Event()
         jobs = [asyncio.ensure_future(pool.run(gate.wait)) for _ in range(5)]
@@ -25,7 +25,7 @@ class ThreadsTest(unittest.IsolatedAsyncioTestCase):
         gate.set()
         self.assertEqual(await asyncio.gather(*jobs), [True] * 5)
 
-    async def test_a_job_given_up_before_it_began_never_runs(self):
+    async def test_a_job_that_is_cancelled_before_it_began_never_runs(self):
         pool = Threads(most=1)
         gate, ran = threading.Event(), []
         first = asyncio.ensure_future(pool.run(gate.wait))
@@ -39,7 +39,7 @@ class ThreadsTest(unittest.IsolatedAsyncioTestCase):
         await pool.run(lambda: None)
         self.assertEqual((ran, pool.stuck), ([], 0))
 
-    async def test_a_job_given_up_at_work_is_stuck_until_it_ends(self):
+    async def test_a_job_that_is_cancelled_while_it_runs_is_stuck_until_it_ends(self):
         pool = Threads()
         gate, begun = threading.Event(), threading.Event()
 
@@ -58,6 +58,6 @@ class ThreadsTest(unittest.IsolatedAsyncioTestCase):
         while pool.stuck:
             await asyncio.sleep(0.001)
 
-    async def test_an_exception_comes_back(self):
+    async def test_an_exception_is_raised_in_the_caller(self):
         with self.assertRaises(ZeroDivisionError):
             await Threads().run(lambda: 1 / 0)

@@ -6,7 +6,7 @@ from plugins import wire
 
 
 class WireTest(unittest.TestCase):
-    def test_lines_come_in_any_pieces(self):
+    def test_lines_may_arrive_in_pieces(self):
         text = b'{"a":1}\n\n{"b":2}\nrest'
         for size in range(1, len(text) + 1):
             got: list[bytes] = []
@@ -21,7 +21,7 @@ class WireTest(unittest.TestCase):
     def test_half_a_surrogate_is_escaped(self):
         self.assertEqual(wire.encode("\ud800é"), b'"\\ud800\\u00e9"')
 
-    def test_what_has_no_json_is_an_error(self):
+    def test_a_value_that_cannot_be_json_is_an_error(self):
         loop: list = []
         loop.append(loop)
         for value in (object(), float("nan"), loop, {("a",): 1}):
