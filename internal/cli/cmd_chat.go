@@ -253,8 +253,8 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	return c, nil
 }
 
-// approver returns what decides about tools that change things. If the user is asked on the
-// terminal, asks is set to the approver that does it.
+// approver returns the approver for tools that change things. If it asks the user on the terminal,
+// *asks is set to it.
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:

@@ -77,7 +77,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return alreadyPrinted(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
-// hookFindings returns what is wrong with Patchbay in the files of other agents. It tries each
+// hookFindings returns the faults of the hooks that are installed in other agents. It tries each
 // hook.
 func (a *app) hookFindings(ctx context.Context) []pluginhost.Finding {
 	home, err := a.home()

@@ -22,8 +22,8 @@ the tools of that server.`
 	return cmd
 }
 
-// engineDir returns the data directory of the embedded engine. If the engine is another server, the
-// error has instead as its fix.
+// engineDir returns the data directory of the embedded engine. If the engine is another server, it
+// returns an error whose fix is instead.
 func (a *app) engineDir(instead string) (string, error) {
 	if err := a.checkPlaces(); err != nil {
 		return "", err

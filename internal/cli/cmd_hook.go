@@ -163,8 +163,8 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Another daemon may have started since the hook looked. A daemon that hangs is not waited for:
-	// claiming the socket fails then.
+	// Another daemon may have started since the hook looked. If that daemon hangs, this one does
+	// not wait for it: claiming the socket fails then.
 	if there, err := daemon.Serves(ctx, dirs); err == nil && there {
 		return a.hooksReady(daemon.Addresses{})
 	}

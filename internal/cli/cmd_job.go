@@ -228,7 +228,8 @@ func (a *app) fitRuns(rows [][]render.Cell) error {
 	return nil
 }
 
-// minError is the smallest width of the error column. Narrower, an error could not be understood.
+// minError is the smallest width of the error column. In a narrower one, an error could not be
+// understood.
 const minError = 24
 
 func runRow(r job.Run) []render.Cell {

@@ -66,7 +66,7 @@ func (d *jobDraft) parseArgs(args []string, dash int) error {
 		}
 	}
 	if len(names) > 1 {
-		return usage("put the command behind --, as in: patchbay job new NAME -- COMMAND", "too many arguments: %q", names[1])
+		return usage("put the command after --, as in: patchbay job new NAME -- COMMAND", "too many arguments: %q", names[1])
 	}
 	d.name = strings.Join(names, "")
 	if d.at != "" && d.every != 0 || d.at != "" && d.cron != "" || d.every != 0 && d.cron != "" {

@@ -247,15 +247,15 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	return target, err
 }
 
-// pluginAt is the file or directory of the plugin that a path of the command line means, which may
-// be a directory with one plugin in it.
+// pluginAt returns the file or directory of the plugin that a path of the command line names. The
+// path may be a directory that contains one plugin.
 func (a *app) pluginAt(path string) (string, error) {
 	only, err := a.onlyDialect()
 	if err != nil {
 		return "", err
 	}
 	if only == "mcp" {
-		return "", usage("name the server under [[mcp]] in config.toml, or try it with `patchbay plugin test` or `patchbay plugin dev`", "%s: an MCP server is no plugin", path)
+		return "", usage("name the server under [[mcp]] in config.toml, or try it with `patchbay plugin test` or `patchbay plugin dev`", "%s: an MCP server is not a plugin", path)
 	}
 	target, err := a.targetAt(path, only)
 	return target.Path, err

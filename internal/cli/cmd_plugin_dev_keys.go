@@ -113,8 +113,8 @@ func (k *devDesk) doing() string {
 	return k.busy
 }
 
-// while calls do and shows what as running. It reports false, and does nothing, if something else
-// is running.
+// while calls do, and shows what as the running command until do returns. If another
+// command is running, it does nothing and returns false.
 func (k *devDesk) while(what string, do func()) bool {
 	k.mu.Lock()
 	if k.busy != "" {

@@ -122,7 +122,7 @@ func orDash(s string) string {
 	return s
 }
 
-// printNoPlugins prints where plugins are searched.
+// printNoPlugins prints that there are no plugins, and where Patchbay looked for them.
 func (a *app) printNoPlugins() error {
 	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell

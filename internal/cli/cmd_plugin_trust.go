@@ -26,7 +26,7 @@ func newPluginTrustCommand(a *app) *cobra.Command {
 		Long: `Show what has changed in a plugin since it was recorded in patchbay.lock, its
 files and the capabilities that it declares, and record it as it is now. From
 then on it has all the capabilities that it declares. The plugin is not started.
-A running daemon is told.
+A running daemon reloads its plugins.
 
 Changed texts are shown as a diff. For a file that is binary, is larger than 256
 KiB or contains one of your secrets, only sizes and SHA-256 are shown. A plugin

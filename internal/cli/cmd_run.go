@@ -104,7 +104,7 @@ type wrapped struct {
 	path  string // as the user named it
 	group *proc.Group
 	code  int
-	tie   func()      // makes the end of the command's context end the stages
+	tie   func()      // from now on, the end of the command's context ends the stages
 	untie func() bool // undoes tie; false: the context has ended
 	over  func() bool // reports whether the context has ended
 }

@@ -160,7 +160,7 @@ func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context,
 	return again, ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// reloads reloads everything each time that it is asked to. The core logs errors and adds them to
+// reloads reloads everything whenever again receives. The core logs errors and adds them to
 // its findings.
 func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 	for {

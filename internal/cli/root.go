@@ -20,8 +20,8 @@ const (
 	groupMore    = "more"
 )
 
-// newRootCommand returns the whole tree of commands. The state of a command between its flags and
-// its run is in the app, so a tree can be built at any time, and more than once.
+// newRootCommand returns the whole tree of commands. Commands have no state outside of the tree and
+// the app, so a tree can be built at any time, and more than once.
 func newRootCommand(a *app) *cobra.Command {
 	version := false
 	root := &cobra.Command{

@@ -86,8 +86,8 @@ func (s *streams) close() error {
 }
 
 // signals returns the signals to pass on to a program in the foreground. A terminal sends the
-// signals of its keys to the program itself. We only catch them, so that they do not end us: the
-// program decides.
+// signals of its keys to the program itself. Patchbay only catches these, so that they do not end
+// it: the program decides what they mean.
 func (a *app) signals() (<-chan os.Signal, func()) {
 	pass, ignore := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	keys := pass

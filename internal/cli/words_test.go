@@ -32,8 +32,8 @@ while IFS= read -r line; do
 done
 `
 
-// ask runs chat -p on a terminal and returns what was written to it, piece by piece, and the
-// remarks beside.
+// ask runs chat -p on a terminal. It returns the pieces that were written to stdout, and the
+// remarks on stderr.
 func ask(t *testing.T, plugin string) (out []string, remarks string) {
 	t.Helper()
 	home := t.TempDir()

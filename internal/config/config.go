@@ -121,7 +121,7 @@ const (
 type Chat struct {
 	Approve    Approve
 	Compact    Compact
-	NoAgentsMD bool // AGENTS.md of a project is no part of the prompt
+	NoAgentsMD bool // AGENTS.md of a project is not part of the prompt
 }
 
 // OnFailure says what a plugin's failure does to the event. With "", the failure table decides.

@@ -13,7 +13,7 @@ type Section struct {
 type Key struct {
 	Name      string
 	Default   string // the value without the key, as TOML; "": Otherwise describes it
-	Otherwise string // what applies without the key, in words, if that is no value
+	Otherwise string // what applies without the key, in words, if that is not a value
 	Example   string // a value as TOML, if there is no Default
 	Doc       string // what the key does, in a sentence
 }
@@ -30,7 +30,7 @@ func Sections() []Section {
 		}},
 		modelSection(),
 		{Name: "chat", Doc: "The agent.", Keys: []Key{
-			{Name: "approve", Otherwise: "a terminal asks, -p wants --yes, HTTP does not ask", Example: `"ask"`,
+			{Name: "approve", Otherwise: "a terminal asks, -p needs --yes, HTTP does not ask", Example: `"ask"`,
 				Doc: `What happens when a built-in tool would change something: "ask", "auto" or "deny".`},
 			{Name: "compact", Default: `"summarize"`,
 				Doc: `How a conversation that is too long is made shorter: "summarize", "drop", "checkpoint" or "delegate".`},
@@ -44,7 +44,7 @@ func Sections() []Section {
 		}},
 		{Name: "jobs", Doc: "Scheduled agents.", Keys: []Key{
 			{Name: "dirs", Otherwise: "agents/ beside this file, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
-				Doc: "Where agents are searched: each of these directories has one directory for each agent."},
+				Doc: "Where Patchbay looks for agents: each of these directories has one directory for each agent."},
 		}},
 		{Name: "telemetry", Doc: "Traces for an OpenTelemetry collector.", Keys: []Key{
 			{Name: "otlp", Default: `""`, Doc: "Where a daemon sends every trace, such as http://127.0.0.1:4318; empty: nowhere."},

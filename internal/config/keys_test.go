@@ -118,7 +118,7 @@ func compareKeys(t *testing.T, what string, got []string) {
 	}
 	for _, key := range listed() {
 		if !slices.Contains(got, key) {
-			t.Errorf("the table in keys.go has %s, which is not among what %s", key, what)
+			t.Errorf("the table in keys.go has %s, which is not a key that %s", key, what)
 		}
 	}
 }

@@ -221,7 +221,7 @@ func (e *edit) unchanged() error {
 	return nil
 }
 
-// write replaces a file. It calls ready right before.
+// write replaces a file. It calls ready right before it does so.
 func (e *edit) write(name string, text []byte, ready func() error) error {
 	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Prepare: e.dress, Ready: ready})
 }

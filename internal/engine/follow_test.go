@@ -278,7 +278,7 @@ func TestDeletedAfterItWasSeen(t *testing.T) {
 	fillStream(t, s, 9)
 	follower := &tail{backing: s.backing, filter: s.root + ">", after: 4, there: []uint64{5, 7, 9}}
 	if follower.nothingBefore(9) {
-		t.Error("7 is passed over")
+		t.Error("7 counts as left out")
 	}
 	if err := s.Purge(t.Context(), "t"); err != nil {
 		t.Fatal(err)
@@ -288,6 +288,6 @@ func TestDeletedAfterItWasSeen(t *testing.T) {
 		t.Errorf("%d is missing, %v", missing, err)
 	}
 	if !follower.nothingBefore(10) {
-		t.Error("what was deleted is still expected")
+		t.Error("a deleted message is still expected")
 	}
 }

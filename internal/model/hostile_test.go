@@ -19,7 +19,7 @@ func TestAnswersThatAreNoReplyAreFinal(t *testing.T) {
 		reply modeltest.Reply
 		want  string
 	}{
-		"a status that is no reply":   {modeltest.Reply{Status: 300, Body: "choose"}, `300 multiple choices: "choose"`},
+		"a status without a reply":    {modeltest.Reply{Status: 300, Body: "choose"}, `300 multiple choices: "choose"`},
 		"not modified":                {modeltest.Reply{Status: 304}, "304 not modified"},
 		"a compression not asked for": {modeltest.Reply{Status: 200, Body: "x", Header: map[string]string{"Content-Type": "text/event-stream", "Content-Encoding": "br"}}, `the encoding "br" rather than a stream`},
 		"a text without events":       {modeltest.Reply{Status: 200, Body: "Welcome!\n", Header: header("Content-Type", "text/plain")}, "text/plain rather than a stream"},

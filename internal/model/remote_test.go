@@ -78,7 +78,7 @@ func TestIDsAreUniqueInAConversation(t *testing.T) {
 		seen := map[string]bool{"call_1": true, "": true}
 		for _, c := range resp.ToolCalls {
 			if seen[c.ID] {
-				t.Errorf("the id %q is there twice", c.ID)
+				t.Errorf("the id %q occurs twice", c.ID)
 			}
 			seen[c.ID] = true
 		}

@@ -21,7 +21,7 @@ func TestWhatMayPassIsAskedAgain(t *testing.T) {
 		"529":               {Status: 529, Error: "overloaded_error"},
 		"mid-stream error":  {Text: "half", Error: "overloaded_error"},
 		"cut connection":    {Text: "half", Cut: true},
-		"end without end":   {Text: "half", Raw: "\n"},
+		"no end of stream":  {Text: "half", Raw: "\n"},
 		"garbage in stream": garbage,
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 func needHolders(t *testing.T) {
 	t.Helper()
 	if lease.Self().State() != lease.Alive {
-		t.Skipf("%s does not tell which process holds a lease", runtime.GOOS)
+		t.Skipf("%s does not show whether a process is alive", runtime.GOOS)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestNothingRunsTwice(t *testing.T) {
 	plant(t, s, id, dead)
 	var busy *session.BusyError
 	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || !strings.Contains(busy.Owner, fmt.Sprintf("process %d)", left.Pid())) {
-		t.Errorf("got %v, want that process %d is in the way", err, left.Pid())
+		t.Errorf("got %v, want an error that names process %d", err, left.Pid())
 	}
 	if err := group.Close(); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 	full.transcripts = stuck{p.transcripts}
 	turn.parts = &full
 	if err := turn.End(t.Context(), session.Done); err == nil {
-		t.Error("the end was written all the same")
+		t.Error("the end was written nevertheless")
 	}
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }

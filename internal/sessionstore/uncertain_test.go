@@ -58,7 +58,7 @@ func TestUncertain(t *testing.T) {
 		p.transcripts = cancelling{p.transcripts, cancel}
 		turn.parts = &p
 		if err := turn.Append(ctx, user("hello")); err == nil {
-			t.Fatal("no answer came, and that was no error")
+			t.Fatal("no answer came, but there was no error")
 		}
 		turn.parts = s.opened
 		appendTo(t, turn, say(model.Assistant, "hello yourself"))
@@ -117,7 +117,7 @@ func TestUncertainClaim(t *testing.T) {
 		p.transcripts.(cancelling).Stream.(*faulty).loseAnswers.Store(1)
 		hasty := &Store{ttl: s.ttl, opened: &p}
 		if _, err := hasty.Begin(ctx, id, BeginOptions{}); err == nil {
-			t.Fatal("no answer came, and that was no error")
+			t.Fatal("no answer came, but there was no error")
 		}
 		end(t, begin(t, lasting(good.engine), id, BeginOptions{}), session.Done)
 	})

@@ -4,5 +4,5 @@ package blocks
 
 import "io/fs"
 
-// changeTimeAndInode returns zeros: this system does not tell them.
+// changeTimeAndInode returns zeros: this system does not report them.
 func changeTimeAndInode(fs.FileInfo) (changed int64, inode uint64) { return 0, 0 }
