@@ -87,7 +87,7 @@ func testFullDisk(t *testing.T, guest bool) {
 		t.Errorf("doctor: %d %s", got.status, got.body)
 	}
 	if got := s.do("GET", "/session/"+id, ""); got.status != http.StatusOK || !strings.Contains(got.body, "before") {
-		t.Errorf("what is stored: %d %s", got.status, got.body)
+		t.Errorf("stored data: %d %s", got.status, got.body)
 	}
 
 	if err := os.Remove(filling); err != nil {

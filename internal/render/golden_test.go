@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// plugin is a hook that gives one reply, or fails.
+// plugin returns a hook that gives one reply, or fails.
 func plugin(name string, p hook.Point, reply hook.Reply, err error) hook.Hook {
 	return hook.Hook{Plugin: name, Dialect: "scaffold", Name: "some_hook", Point: p, Priority: hook.DefaultPriority,
 		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return reply, err }}
