@@ -154,7 +154,7 @@ func (a *app) approvalTable(rows []approvalJSON) error {
 		arguments := "those that stay in the project"
 		switch {
 		case r.Exact:
-			arguments = "none but these"
+			arguments = "only these"
 		case r.Any:
 			arguments = "any"
 		}

@@ -39,7 +39,7 @@ func TestEveryTurnIsKnown(t *testing.T) {
 		}
 		secondDone()
 		if r.interrupt("a") {
-			t.Error("no turn was interrupted")
+			t.Error("a turn was interrupted although none was running")
 		}
 	})
 	t.Run("shutdown ends all", func(t *testing.T) {

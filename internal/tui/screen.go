@@ -81,7 +81,7 @@ func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	return s
 }
 
-// Init is a [tea.Model]'s.
+// Init implements [tea.Model].
 func (s *screen) Init() tea.Cmd {
 	return tea.Batch(s.nextQuestion, s.refreshPlugins, s.loadHistory)
 }
@@ -108,7 +108,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, cmd
 }
 
-// View is a [tea.Model]'s. Bubble Tea draws nothing: see [canvas].
+// View implements [tea.Model]. Bubble Tea draws nothing: see [canvas].
 func (s *screen) View() tea.View { return tea.View{} }
 
 func (s *screen) receive(msg tea.Msg) tea.Cmd {
