@@ -254,8 +254,8 @@ func TestADamagedFileAllowsNothing(t *testing.T) {
 	}
 }
 
-// TestWordsAreTheShells: Words splits a line as /bin/sh does.
-func TestWordsAreTheShells(t *testing.T) {
+// TestWordsSplitsAsTheShell: Words splits a line as /bin/sh does.
+func TestWordsSplitsAsTheShell(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, line := range []string{"git status", "a 'b c' \"d e\"f'g'", "a '' \"\"", "x --format='%h; $(y)' -- \"it's\"", "a\tb  c ", "a 'é ü'", "x a:b,c=d@e+f%g"} {
 		words, ok := Words(line)

@@ -163,10 +163,10 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 		a.log = longLog(file)
 	}
 	return a.withCore(ctx, f.modelFlags, func(core *daemon.Core) error {
-		if err := takenCommand(core, f); err != nil {
+		if err := refuseUnknownCommand(core, f); err != nil {
 			return err
 		}
-		c, err := a.converse(ctx, core, f)
+		c, err := a.openConversation(ctx, core, f)
 		if err != nil {
 			return err
 		}
@@ -208,10 +208,10 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 	return text, nil
 }
 
-// takenCommand refuses a prompt that begins with a command if no plugin could handle it. It would
-// mean nothing to a model, and may be misspelt. Input from a pipe is not checked, because it may
-// begin with anything.
-func takenCommand(core *daemon.Core, f chatFlags) error {
+// refuseUnknownCommand refuses a prompt that begins with a command if no plugin could handle it. It
+// would mean nothing to a model, and may be misspelt. Input from a pipe is not checked, because it
+// may begin with anything.
+func refuseUnknownCommand(core *daemon.Core, f chatFlags) error {
 	name, near := tui.CommandOf(f.prompt)
 	if name == "" || f.expanded || core.Alters("", f.plugins, hook.TurnInput) {
 		return nil
@@ -226,8 +226,8 @@ func takenCommand(core *daemon.Core, f chatFlags) error {
 	return usage(fix, "chat: no plugin takes the command %s", excerpt.Of(name, 80))
 }
 
-// converse opens the session that the flags ask for.
-func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
+// openConversation opens the session that the flags ask for.
+func (a *app) openConversation(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
 	c := &conversation{core: core, home: a.getenv("HOME"), log: a.logger(), plugins: f.plugins}
 	if err := c.knownPlugins(ctx); err != nil {
 		return nil, err

@@ -171,7 +171,7 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 	hangups, ctx, stop := a.hangups(ctx)
 	defer stop()
 	err = a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), NoModel: true}, func(core *daemon.Core) error {
-		go reloads(ctx, hangups, core)
+		go reloadWhenAsked(ctx, hangups, core)
 		return core.ServeHooks(ctx, daemon.HookOptions{Ready: func(at daemon.Addresses) {
 			if err := a.hooksReady(at); err != nil {
 				a.logger().Info("the process that started this daemon is gone", "err", err)

@@ -107,7 +107,7 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	hangups, ctx, stop := a.hangups(ctx)
 	defer stop()
 	err := a.withCore(ctx, f.model, func(core *daemon.Core) error {
-		go reloads(ctx, hangups, core)
+		go reloadWhenAsked(ctx, hangups, core)
 		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: running turns have ten seconds") })()
 		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.serving(ctx, core, at) }})
 	})
@@ -160,9 +160,9 @@ func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context,
 	return again, ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// reloads reloads everything whenever again receives. The core logs errors and adds them to
+// reloadWhenAsked reloads everything whenever again receives. The core logs errors and adds them to
 // its findings.
-func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
+func reloadWhenAsked(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -35,8 +35,8 @@ var sectionsOf = map[string]string{
 	"readConnects": "connect.", "readServers": "mcp.",
 }
 
-// TestTheTableOfKeysIsWhatIsRead: Sections has exactly the keys that schema.go reads.
-func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
+// TestTheTableOfKeysMatchesTheSchema: Sections has exactly the keys that schema.go reads.
+func TestTheTableOfKeysMatchesTheSchema(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

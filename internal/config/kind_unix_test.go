@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestWhatIsNoRegularFileIsAnErrorAtOnce: a named pipe is an error at once, because reading it
-// would wait for a writer.
-func TestWhatIsNoRegularFileIsAnErrorAtOnce(t *testing.T) {
+// TestOnlyRegularFilesAreRead: any other file is an error at once. Reading a named pipe would wait
+// for a writer.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe.toml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

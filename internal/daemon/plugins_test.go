@@ -79,9 +79,9 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestACrashDuringAToolCallIsThePlugins checks that the daemon stays healthy and names the plugin
+// TestACrashDuringAToolCallNamesThePlugin checks that the daemon stays healthy and names the plugin
 // that crashed.
-func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
+func TestACrashDuringAToolCallNamesThePlugin(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	got := s.do("POST", "/v1/tools/notes.where/call", `{"arguments":{}}`)
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"success":true`) || !strings.Contains(got.body, `"error":null`) {

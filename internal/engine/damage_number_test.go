@@ -245,7 +245,7 @@ func testHarmed(t *testing.T, filled, dir string, p place, w way, harm func(data
 	if !slices.Equal(readFile(t, f.Kept), harmed) {
 		t.Error("the block is not kept aside as it was found")
 	}
-	// The check while a server runs has its own log, which TestDamageIsTold of internal/daemon
+	// The check while a server runs has its own log, which TestDamageIsReported of internal/daemon
 	// looks at.
 	if text := log.String(); !reports[0].Running && !strings.Contains(text, fmt.Sprintf("whole=%d lost=1", whole)) {
 		t.Errorf("the log does not contain the counts: %s", text)
@@ -333,9 +333,9 @@ func TestTimeSetBack(t *testing.T) {
 	}
 }
 
-// TestACutBlockIsTold checks that a block is reported with counts if the server finds the
+// TestACutBlockIsReported checks that a block is reported with counts if the server finds the
 // damage first and silently cuts it off.
-func TestACutBlockIsTold(t *testing.T) {
+func TestACutBlockIsReported(t *testing.T) {
 	dir := t.TempDir()
 	manyBlocks(t, dir)
 	unread := wantUnread(t, dir)

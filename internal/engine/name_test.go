@@ -25,7 +25,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesWhatWeDidNotWrite(t *testing.T) {
+func TestDecodeRefusesForeignNames(t *testing.T) {
 	for _, tail := range []string{"", "a..b", "=2", "=zz", "=61", "=2e", "a b", "a.=.", "=="} {
 		if text, err := decode(tail); err == nil {
 			t.Errorf("%q is %q", tail, text)

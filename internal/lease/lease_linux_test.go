@@ -94,7 +94,7 @@ func TestState(t *testing.T) {
 	check("a process that has ended", c.Holder, Dead)
 }
 
-func TestQuiet(t *testing.T) {
+func TestWaitForLeftovers(t *testing.T) {
 	t.Run("waits for the processes that a killed process has started", func(t *testing.T) {
 		c := startChild(t)
 		_ = c.cmd.Process.Kill()

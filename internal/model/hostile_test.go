@@ -13,7 +13,7 @@ import (
 
 // These tests send answers that are not replies, by mistake or on purpose.
 
-func TestAnswersThatAreNoReplyAreFinal(t *testing.T) {
+func TestAnswersWithoutAReplyAreFinal(t *testing.T) {
 	header := func(name, value string) map[string]string { return map[string]string{name: value} }
 	for rule, c := range map[string]struct {
 		reply modeltest.Reply
@@ -53,7 +53,7 @@ func TestEventsThatAreNoObjectsMayPass(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsOneWhateverTheEventIsCalled(t *testing.T) {
+func TestAnErrorEventMayHaveAnyName(t *testing.T) {
 	f := &fixture{provider: ProviderAnthropic, serve: modeltest.Anthropic}
 	for _, name := range []string{"error", "odd", ""} {
 		f.play(t, modeltest.Reply{Raw: "event: " + name + "\ndata: {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"no\"}}\n\n"})

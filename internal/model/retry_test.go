@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-func TestWhatMayPassIsAskedAgain(t *testing.T) {
+func TestTemporaryErrorsAreRetried(t *testing.T) {
 	garbage := modeltest.Reply{Text: "half", Raw: "event: content_block_delta\ndata: {nonsense\n\n"}
 	for rule, bad := range map[string]modeltest.Reply{
 		"429":               {Status: 429, Error: "rate_limit_error"},
@@ -118,7 +118,7 @@ func TestBackoffGrowsAndScatters(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsAskedAgain(t *testing.T) {
+func TestAnUnreachableServerIsAskedAgain(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

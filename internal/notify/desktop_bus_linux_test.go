@@ -230,7 +230,7 @@ func TestSilentBus(t *testing.T) {
 	}
 }
 
-func TestNoDesktopTellsEveryReason(t *testing.T) {
+func TestWithoutADesktopTheErrorHasEveryReason(t *testing.T) {
 	n := newMachine(t, "linux").notifier(t, Desktop, nil)
 	for _, err := range []error{n.Send(t.Context(), evil()), n.Reach(t.Context())} {
 		if err == nil || !strings.Contains(err.Error(), "DBUS_SESSION_BUS_ADDRESS") || !strings.Contains(err.Error(), "notify-send") {
@@ -239,9 +239,9 @@ func TestNoDesktopTellsEveryReason(t *testing.T) {
 	}
 }
 
-// TestAProgramThatFindsNoDesktopReachesNobody: Reach fails without a desktop, although notify-send
+// TestReachFailsWithoutADesktop: Reach fails without a desktop, although notify-send
 // --version works.
-func TestAProgramThatFindsNoDesktopReachesNobody(t *testing.T) {
+func TestReachFailsWithoutADesktop(t *testing.T) {
 	m := newMachine(t, "linux", "notify-send")
 	if err := m.notifier(t, Desktop, nil).Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no desktop") {
 		t.Errorf("without a bus and a display: %v", err)

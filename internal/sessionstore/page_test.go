@@ -142,9 +142,9 @@ func makeAtOnce(t *testing.T, s *Store, n int) {
 	wg.Wait()
 }
 
-// TestPageReadsItselfAlone checks that the number of records that a page reads does not grow with
-// the number of sessions.
-func TestPageReadsItselfAlone(t *testing.T) {
+// TestPageReadsNoOtherSessions checks that the number of records that a page reads does not grow
+// with the number of sessions.
+func TestPageReadsNoOtherSessions(t *testing.T) {
 	s := newStore(t)
 	makeAtOnce(t, s, 512)
 	records := &countedBucket{Bucket: s.opened.records}

@@ -81,9 +81,9 @@ func (b readBucket) Values(ctx context.Context, prefix string) ([]engine.Value, 
 	return values, err
 }
 
-// TestListAsksForItsOwnKeysAlone: List asks the engine only for keys below the plugin's name, and
+// TestListAsksOnlyForItsOwnKeys: List asks the engine only for keys below the plugin's name, and
 // for no values. TestKeysReadNoValues of internal/engine checks what the engine sends.
-func TestListAsksForItsOwnKeysAlone(t *testing.T) {
+func TestListAsksOnlyForItsOwnKeys(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -183,9 +183,9 @@ func TestPuttingListsNothing(t *testing.T) {
 	}
 }
 
-// TestTheRecordIsMended: a missing or broken record is replaced by a count of everything, and so is
-// one with quota that a dead process has reserved.
-func TestTheRecordIsMended(t *testing.T) {
+// TestAWrongRecordIsReplaced: a missing or broken record is replaced by a count of everything, and
+// so is one with quota that a dead process has reserved.
+func TestAWrongRecordIsReplaced(t *testing.T) {
 	s := open(t)
 	bucket, err := s.openBucket(t.Context())
 	if err != nil {
