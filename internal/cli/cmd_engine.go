@@ -17,8 +17,8 @@ func newEngineCommand(a *app) *cobra.Command {
 	cmd.GroupID = groupMore
 	cmd.Long = `The engine stores sessions, transcripts, events and the data of plugins, in
 ~/.local/share/patchbay/engine. These commands work on its files. If [engine]
-url in the configuration names a server or a cluster, the files are there: use
-the tools of that server.`
+url in the configuration names a server or a cluster, the files are on that
+server: use its tools.`
 	return cmd
 }
 

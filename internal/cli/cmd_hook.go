@@ -27,7 +27,8 @@ func newHookCommand(a *app) *cobra.Command {
 		GroupID: groupAgent,
 		Long: `Ask your plugins about an event of another coding agent. The agent starts this
 command at each event, writes the event to its stdin, and obeys its output and
-its exit code. AGENT is one of ` + strings.Join(agentNames(), ", ") + `.
+its exit code. AGENT is one of
+` + strings.Join(agentNames(), ", ") + `.
 
 The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, this command opens the

@@ -31,8 +31,8 @@ func newRunCommand(a *app) *cobra.Command {
 		Short:   "Run any program through the command plugins",
 		GroupID: groupEvents,
 		Long: `Run a program through four points. Plugins may rewrite its arguments
-(command.validate, command.before), answer instead of it, transform its output
-(command.after), and are told when it has ended (command.done).
+(command.validate, command.before), answer in its place, and transform its
+output (command.after). They are told when it has ended (command.done).
 
 The program gets your terminal, your signals and your stdin. Its output is shown
 as it comes, unless a plugin wants to transform it.`,

@@ -43,7 +43,8 @@ If a hook of another agent (` + "`patchbay hook`" + `) has started a daemon, tha
 ends and this one replaces it; no event is lost.
 
 When the daemon ends, turns get ten seconds to finish; turns that do not are
-stored as interrupted. The log goes to stderr and to a file: see ` + "`patchbay serve logs`" + `.
+stored as interrupted. The log goes to stderr and to a file: see
+` + "`patchbay serve logs`" + `.
 
 --install makes systemd, or launchd on macOS, keep the daemon running, now and
 at every login, with the other flags that you give. Keys of models are not
