@@ -137,8 +137,8 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	}
 }
 
-// screenRest is the number of lines that the overview needs beside its rows: the summary, the
-// heading, the note and the prompt.
+// screenRest is the number of lines that the overview needs in addition to its rows: the summary,
+// the heading, the note and the prompt.
 const screenRest = 7
 
 // jobScreen prints a row for each schedule, as many as fit on the screen.

@@ -87,7 +87,7 @@ type Model struct {
 type Server struct {
 	Listen string   // host:port
 	Token  Secret   // every client must send it; required for any address but loopback
-	Hosts  []string // names by which clients may call the daemon, beside loopback and its own address
+	Hosts  []string // names by which clients may call the daemon, in addition to loopback and its own address
 }
 
 // Telemetry is the [telemetry] table.

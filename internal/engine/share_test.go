@@ -305,7 +305,7 @@ func TestSocketPath(t *testing.T) {
 			t.Errorf("%v, %v", e, err)
 		}
 	})
-	t.Run("the socket is the user's alone", func(t *testing.T) {
+	t.Run("only the user can use the socket", func(t *testing.T) {
 		e := open(t, Options{Dir: t.TempDir()})
 		if info, err := os.Stat(e.node.socket); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)

@@ -24,7 +24,7 @@ func TestUncertain(t *testing.T) {
 	}{
 		{rule: "a lost request is sent again", lost: 2},
 		{rule: "an entry whose answer was lost is not written twice", answers: 2},
-		{rule: "nor when the engine has forgotten its id", answers: 1, forgetful: true},
+		{rule: "an entry is not written twice if the engine has forgotten its id", answers: 1, forgetful: true},
 		{rule: "an entry that never gets through is an error", lost: writeTries, fail: true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestUncertainClaim(t *testing.T) {
 		}
 		end(t, begin(t, lasting(good.engine), id, BeginOptions{}), session.Done)
 	})
-	t.Run("a failure to begin leaves another's claim alone", func(t *testing.T) {
+	t.Run("a failure to begin does not change another turn's claim", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		running := begin(t, good, id, BeginOptions{Owner: "runs"})
 		var busy *session.BusyError
