@@ -229,7 +229,7 @@ func refuseUnknownCommand(core *daemon.Core, f chatFlags) error {
 // openConversation opens the session that the flags ask for.
 func (a *app) openConversation(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
 	c := &conversation{core: core, home: a.getenv("HOME"), log: a.logger(), plugins: f.plugins}
-	if err := c.knownPlugins(ctx); err != nil {
+	if err := c.checkPluginNames(ctx); err != nil {
 		return nil, err
 	}
 	c.approve = approver(core.Config().Chat.Approve, f.yes, &c.asks)

@@ -142,7 +142,7 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	})
 	opts.NoSearch = command || a.isPath(args[0])
 	if f.junit != "" { // before the test, so that a path that cannot be written does not waste it
-		if err := writable(a.path(f.junit)); err != nil {
+		if err := checkWritable(a.path(f.junit)); err != nil {
 			return usage("name a file in a directory that can be written to", "--junit: %w", err)
 		}
 	}
@@ -155,8 +155,8 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	})
 }
 
-// writable checks whether a file can be created at a path.
-func writable(path string) error {
+// checkWritable checks whether a file can be created at a path.
+func checkWritable(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".patchbay-*")
 	if err != nil {
 		return err

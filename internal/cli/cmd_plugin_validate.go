@@ -93,7 +93,7 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 		return err
 	}
 	v := newValidation(p, host.Doctor())
-	if message, fix := a.reserved(p.PluginInfo); message != "" {
+	if message, fix := a.reservedNameWarning(p.PluginInfo); message != "" {
 		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path, Message: message, Fix: fix})
 	}
 	if err := a.printValidation(v, p); err != nil || v.OK {

@@ -203,5 +203,5 @@ func (w *wrapped) Show(c command.Command) error {
 	return err
 }
 
-// isFile returns a stream as a file, or nil if it is not a file.
-func isFile(v any) *os.File { f, _ := v.(*os.File); return f }
+// asFile returns a stream as a file, or nil if it is not a file.
+func asFile(v any) *os.File { f, _ := v.(*os.File); return f }

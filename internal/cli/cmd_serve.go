@@ -57,7 +57,7 @@ written there: put them into secrets.toml.`,
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
 		Annotations: exits(exit{exitOK, "the daemon was told to end"}, exit{exitFailed, "the daemon could not listen, or there is no systemd or launchd for --install"},
 			exit{exitConfig, "the configuration has an error"}, exit{exitTaken, "another program uses the address, or a daemon is running already"}),
-		Args: knownCommand,
+		Args: refuseArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	err := a.withCore(ctx, f.model, func(core *daemon.Core) error {
 		go reloadWhenAsked(ctx, hangups, core)
 		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: running turns have ten seconds") })()
-		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.serving(ctx, core, at) }})
+		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.printAddress(ctx, core, at) }})
 	})
 	if err == nil {
 		a.logger().Info("the daemon has ended")
@@ -174,9 +174,9 @@ func reloadWhenAsked(ctx context.Context, again <-chan struct{}, core *daemon.Co
 	}
 }
 
-// serving prints the address of the daemon. Other programs wait for this line.
-func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
-	a.log.also.begins(at.HTTP)
+// printAddress prints the address of the daemon. Other programs wait for this line.
+func (a *app) printAddress(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
+	a.log.also.writeAddress(at.HTTP)
 	if a.flags.json {
 		if err := a.printJSON(map[string]string{"http": at.HTTP, "socket": at.Socket}); err != nil {
 			a.logger().Warn("cannot print the address", "err", err)

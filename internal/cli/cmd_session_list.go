@@ -68,7 +68,7 @@ func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error
 		return usage("", "--limit %d: want at least 1", opts.limit)
 	}
 	q := session.Query{Host: opts.host, Limit: opts.limit}
-	if err := knownHost(opts.host); err != nil {
+	if err := checkHost(opts.host); err != nil {
 		return err
 	}
 	if opts.here || a.flags.dir != "" {
@@ -90,8 +90,8 @@ func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error
 	})
 }
 
-// knownHost refuses a value of --host that no session can have.
-func knownHost(host string) error {
+// checkHost refuses a value of --host that no session can have.
+func checkHost(host string) error {
 	hosts := sessionHosts()
 	for _, known := range hosts {
 		if host == "" || host == known {

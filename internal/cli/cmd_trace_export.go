@@ -65,7 +65,7 @@ file and this command say how many. Tool calls are left out too.
 			exit{exitNotFound, "no such point, or no event for a recording"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneTarget(cmd); err != nil {
+			if err := checkTarget(cmd); err != nil {
 				return err
 			}
 			return a.runExport(cmd.Context(), &opts)
@@ -81,8 +81,8 @@ file and this command say how many. Tool calls are left out too.
 	return cmd
 }
 
-// oneTarget refuses more than one target, and flags that do not apply to the target.
-func oneTarget(cmd *cobra.Command) error {
+// checkTarget refuses more than one target, and flags that do not apply to the target.
+func checkTarget(cmd *cobra.Command) error {
 	given := slices.DeleteFunc([]string{"otlp", "file", "recording"}, func(name string) bool { return !cmd.Flags().Changed(name) })
 	if len(given) > 1 {
 		return usage("run the command once for each", "%s: --%s cannot be used together", cmd.CommandPath(), strings.Join(given, " and --"))

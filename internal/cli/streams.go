@@ -35,7 +35,7 @@ func (a *app) streams(capture bool) (*streams, error) {
 
 // inStream returns stdin: a file as it is, or a pipe that is filled from the reader.
 func inStream(r io.Reader) (stream, error) {
-	if f := isFile(r); f != nil {
+	if f := asFile(r); f != nil {
 		return stream{file: f}, nil
 	}
 	if r == nil {
@@ -55,7 +55,7 @@ func inStream(r io.Reader) (stream, error) {
 
 // outStream returns stdout or stderr.
 func outStream(w io.Writer, capture bool) (stream, error) {
-	if f := isFile(w); f != nil && !capture {
+	if f := asFile(w); f != nil && !capture {
 		return stream{file: f}, nil
 	}
 	ours, child, err := os.Pipe()

@@ -188,7 +188,7 @@ func (e *edit) replace(text []byte) (backup string, err error) {
 		}
 		backup = filepath.Join(e.root.Name(), filepath.FromSlash(backup))
 	}
-	return backup, e.write(e.name, text, e.unchanged)
+	return backup, e.write(e.name, text, e.checkUnchanged)
 }
 
 // remove removes the file and its backup.
@@ -196,7 +196,7 @@ func (e *edit) remove() error {
 	if e.info == nil {
 		return nil
 	}
-	err := e.unchanged()
+	err := e.checkUnchanged()
 	if err == nil {
 		err = e.root.Remove(e.name)
 	}
@@ -209,8 +209,8 @@ func (e *edit) remove() error {
 	return atomicfile.SyncDir(filepath.Dir(e.path()))
 }
 
-// unchanged checks that the file is still the one that was read.
-func (e *edit) unchanged() error {
+// checkUnchanged checks that the file is still the one that was read.
+func (e *edit) checkUnchanged() error {
 	now, info, err := e.read()
 	switch {
 	case err != nil:

@@ -201,7 +201,7 @@ func (s *screen) showTrace(arg string) tea.Cmd {
 
 func (s *screen) showSession(string) tea.Cmd {
 	this := s.talk.Session()
-	s.printPairs(known([][2]string{
+	s.printPairs(withValues([][2]string{
 		{"session", this.ID},
 		{"title", this.Title},
 		{"begun", whenText(this.CreatedAt)},

@@ -32,7 +32,7 @@ func (s *screen) showModel() {
 	if info.Window > 0 {
 		window = thousands(info.Window) + " tokens"
 	}
-	s.printPairs(known([][2]string{
+	s.printPairs(withValues([][2]string{
 		{"provider", info.Provider}, {"model", info.Name}, {"window", window},
 		{"used", usageText(s.usage)}, {"context", s.context.text(info.Window)},
 	}))

@@ -132,10 +132,10 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	case pluginsMsg:
 		s.plugins = msg
 	case historyMsg:
-		s.logged("read input history", msg.err)
+		s.logError("read input history", msg.err)
 		s.input.past.load(msg.entries)
 	case savedHistoryMsg:
-		s.logged("keep input history", msg.err)
+		s.logError("keep input history", msg.err)
 	case pathsMsg:
 		s.gotPaths(msg)
 	case ranMsg:
@@ -156,8 +156,8 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// logged logs an error that does not affect the conversation.
-func (s *screen) logged(what string, err error) {
+// logError logs an error that does not affect the conversation.
+func (s *screen) logError(what string, err error) {
 	if err != nil {
 		s.log.Warn(what, "err", err)
 	}
