@@ -148,6 +148,6 @@ func textExamples() map[string]string {
 		"events":      "retry: 2000\n\nid: 58\nevent: session.deleted\ndata: {\"id\":\"ses_01jz\"}\n\n",
 		"plugin-logs": "event: line\ndata: {\"time\":\"2026-11-16T06:00:19Z\",\"level\":\"stderr\",\"text\":\"out of ink\"}\n\n",
 		"run-output":  "event: line\ndata: {\"attempt\":1,\"time\":\"2026-11-16T06:00:01Z\",\"stream\":\"stdout\",\"text\":\"/ is 71% full\"}\n\n",
-		"metrics":     "# HELP patchbay_events_dropped_total Events that the journal could not keep.\n# TYPE patchbay_events_dropped_total counter\npatchbay_events_dropped_total 0\n",
+		"metrics":     "# HELP patchbay_events_dropped_total Events that the journal could not store.\n# TYPE patchbay_events_dropped_total counter\npatchbay_events_dropped_total 0\n",
 	}
 }

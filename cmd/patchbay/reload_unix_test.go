@@ -117,7 +117,7 @@ plugin = "late"
 		t.Errorf("the run that was under way: %+v, kept %s, %v", run, kept, err)
 	}
 	s.stop()
-	for _, want := range []string{"a manifest is at fault: preflight[0]: plugin not found: late", "nothing was reloaded: everything stays as it was"} {
+	for _, want := range []string{"a manifest has a problem: preflight[0]: plugin not found: late", "nothing was reloaded: everything stays as it was"} {
 		if n := strings.Count(s.log.String(), want); n != 1 {
 			t.Errorf("the log has %d times %q:\n%s", n, want, s.log)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestPrefixes: a rule lets its command through, and nothing that only looks like it.
+// TestPrefixes: a rule allows its command, and no line that only looks like it.
 func TestPrefixes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("prefixes are for /bin/sh")
@@ -90,7 +90,7 @@ func TestPrefixes(t *testing.T) {
 		{Rule{Exact: "make a && make b"}, []string{"make a && make b"}, []string{"make a && make b; x", "make a", "make a &&  make b", "make a && make b "}},
 		{Rule{}, nil, []string{"", "x"}},
 		{prefix(""), nil, []string{"", "'' x", "x"}},
-		{prefix("sh"), nil, []string{"sh", "sh -c x"}}, // not known: nothing may follow, and not even nothing
+		{prefix("sh"), nil, []string{"sh", "sh -c x"}}, // not a known program: the prefix allows nothing, not even the program alone
 	}
 	for _, test := range tests {
 		for _, line := range test.yes {
@@ -106,8 +106,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestOffer: what is remembered of a command allows that command, and is a prefix only where it is
-// known what may follow.
+// TestOffer: the offered rule allows the command itself. It is a prefix only if it is known what
+// may follow.
 func TestOffer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("prefixes are for /bin/sh")
@@ -219,7 +219,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("%v, %v", gone, err)
 	}
 	if _, ok, _ := a.Allows("two"); ok {
-		t.Error("what was withdrawn is still allowed")
+		t.Error("a removed rule still allows its command")
 	}
 	if _, err := a.Remove(func(Rule) bool { return true }); err != nil {
 		t.Error(err)
@@ -229,7 +229,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestADamagedFileAllowsNothing: and it says so, and is not written over.
+// TestADamagedFileAllowsNothing: a damaged file allows nothing, is reported, and is not
+// overwritten.
 func TestADamagedFileAllowsNothing(t *testing.T) {
 	for _, text := range []string{"{", `{"projects":{"/a":[{"exact":"x"},{"prefix":[]}]}}`, `{"projects":{"/a":[{"exact":"x"},{"exact":"y","prefix":["z"]}]}}`, `[]`} {
 		path := filepath.Join(t.TempDir(), FileName)
@@ -241,7 +242,7 @@ func TestADamagedFileAllowsNothing(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, ok, err)
 		}
 		if err := a.Add(Rule{Exact: "y"}); err == nil {
-			t.Errorf("%s was written over", text)
+			t.Errorf("%s was overwritten", text)
 		}
 	}
 	link := filepath.Join(t.TempDir(), FileName)
@@ -253,8 +254,8 @@ func TestADamagedFileAllowsNothing(t *testing.T) {
 	}
 }
 
-// TestWordsAreTheShells: /bin/sh takes a line apart in the same way.
-func TestWordsAreTheShells(t *testing.T) {
+// TestWordsSplitsAsTheShell: Words splits a line as /bin/sh does.
+func TestWordsSplitsAsTheShell(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for _, line := range []string{"git status", "a 'b c' \"d e\"f'g'", "a '' \"\"", "x --format='%h; $(y)' -- \"it's\"", "a\tb  c ", "a 'é ü'", "x a:b,c=d@e+f%g"} {
 		words, ok := Words(line)

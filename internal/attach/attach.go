@@ -49,7 +49,7 @@ func Compose(dir, text string, mentions []string) Message {
 		case err != nil:
 			m.Left = append(m.Left, fmt.Sprintf("@%s was not attached: %v", excerpt.Of(word, 200), err))
 		case len(m.Attached) == maxFiles || size+len(content) > maxAll:
-			m.Left = append(m.Left, fmt.Sprintf("@%s was not attached: a message takes %d files and %d KiB at most", path, maxFiles, maxAll>>10))
+			m.Left = append(m.Left, fmt.Sprintf("@%s was not attached: a message has at most %d files and %d KiB", path, maxFiles, maxAll>>10))
 		default:
 			size += len(content)
 			m.Attached = append(m.Attached, path)

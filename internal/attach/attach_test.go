@@ -62,7 +62,7 @@ func TestCompose(t *testing.T) {
 	in := filepath.Join(dir, "in")
 	compose := func(text string) Message { return Compose(in, text, Mentions(text)) }
 
-	t.Run("a file stands below the message, in a frame", func(t *testing.T) {
+	t.Run("a file is put below the message, in a frame", func(t *testing.T) {
 		m := compose("explain @main.go, please")
 		if want := "explain @main.go, please\n\n[file main.go, 1 line]\n```\npackage main\n```"; m.Text != want || len(m.Left) > 0 {
 			t.Errorf("%q, %q", m.Text, m.Left)

@@ -72,9 +72,11 @@ other programs (sh, sudo, env, xargs, python and so on) are refused.`,
 func newApprovalsRemoveCommand(a *app) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
-		Use:         "remove [COMMAND]",
-		Short:       "Remove an approval of this project",
-		Long:        "Remove an approval of this project, so that the agent asks again. Write COMMAND as `patchbay approvals list` shows it, with or without the … at its end. This applies to running conversations at once.",
+		Use:   "remove [COMMAND]",
+		Short: "Remove an approval of this project",
+		Long: `Remove an approval of this project, so that the agent asks again. Write COMMAND
+as ` + "`patchbay approvals list`" + ` shows it, with or without the … at its end. The
+removal applies to running conversations at once.`,
 		Example:     "  patchbay approvals remove 'git status'\n  patchbay approvals remove --all",
 		Annotations: exits(exit{exitOK, "the approval was removed"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such approval"}),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -154,7 +156,7 @@ func (a *app) approvalTable(rows []approvalJSON) error {
 		arguments := "those that stay in the project"
 		switch {
 		case r.Exact:
-			arguments = "none but these"
+			arguments = "only these"
 		case r.Any:
 			arguments = "any"
 		}

@@ -23,9 +23,9 @@ func newCallCommand(a *app) *cobra.Command {
 		Use:     "call PLUGIN METHOD",
 		Short:   "Call one of a plugin's own JSON-RPC methods",
 		GroupID: groupPlugins,
-		Long: `Call a method that a plugin declares beside its hooks and tools, and print its
-result. The parameters are a JSON object: written out, read from a file with
-@FILE, or from stdin with -.`,
+		Long: `Call a method that a plugin declares in addition to its hooks and tools, and
+print its result. The parameters are a JSON object: written out, read from a
+file with @FILE, or from stdin with -.`,
 		Example: `  patchbay call notes notes.search --params '{"query":"tea"}'
   patchbay call notes notes.search --params @query.json --json`,
 		Annotations: exits(exit{exitOK, "the method answered"},

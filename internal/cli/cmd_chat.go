@@ -163,10 +163,10 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 		a.log = longLog(file)
 	}
 	return a.withCore(ctx, f.modelFlags, func(core *daemon.Core) error {
-		if err := takenCommand(core, f); err != nil {
+		if err := refuseUnknownCommand(core, f); err != nil {
 			return err
 		}
-		c, err := a.converse(ctx, core, f)
+		c, err := a.openConversation(ctx, core, f)
 		if err != nil {
 			return err
 		}
@@ -208,10 +208,10 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 	return text, nil
 }
 
-// takenCommand refuses a prompt that begins with a command if no plugin could handle it. It would
-// mean nothing to a model, and may be misspelt. Input from a pipe is not checked, because it may
-// begin with anything.
-func takenCommand(core *daemon.Core, f chatFlags) error {
+// refuseUnknownCommand refuses a prompt that begins with a command if no plugin could handle it. It
+// would mean nothing to a model, and may be misspelt. Input from a pipe is not checked, because it
+// may begin with anything.
+func refuseUnknownCommand(core *daemon.Core, f chatFlags) error {
 	name, near := tui.CommandOf(f.prompt)
 	if name == "" || f.expanded || core.Alters("", f.plugins, hook.TurnInput) {
 		return nil
@@ -226,10 +226,10 @@ func takenCommand(core *daemon.Core, f chatFlags) error {
 	return usage(fix, "chat: no plugin takes the command %s", excerpt.Of(name, 80))
 }
 
-// converse opens the session that the flags ask for.
-func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
+// openConversation opens the session that the flags ask for.
+func (a *app) openConversation(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
 	c := &conversation{core: core, home: a.getenv("HOME"), log: a.logger(), plugins: f.plugins}
-	if err := c.knownPlugins(ctx); err != nil {
+	if err := c.checkPluginNames(ctx); err != nil {
 		return nil, err
 	}
 	c.approve = approver(core.Config().Chat.Approve, f.yes, &c.asks)
@@ -253,8 +253,8 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	return c, nil
 }
 
-// approver returns what decides about tools that change things. If the user is asked on the
-// terminal, asks is set to the approver that does it.
+// approver returns the approver for tools that change things. If it asks the user on the terminal,
+// *asks is set to it.
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:

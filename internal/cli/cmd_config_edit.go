@@ -167,7 +167,7 @@ func (d *draft) replace(now []byte) ([]byte, error) {
 	return d.text, nil
 }
 
-// keep writes the text of the draft beside the file, and says where.
+// keep writes the text of the draft beside the file, and adds its path to the error.
 func (d *draft) keep(why error) error {
 	place := d.place()
 	place.Name += ".patchbay.draft"

@@ -25,9 +25,9 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Short:   "Find everything that is wrong, and how to fix it",
 		GroupID: groupMore,
 		Long: `Read the configuration, start every plugin, and list everything that is wrong or
-suspicious, each with how to fix it. Mine plugins are asked for their health,
-all at the same time, for at most five seconds. Hooks that are installed in
-other agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
+suspicious, and how to fix it. Mine plugins are asked for their health, all at
+the same time, for at most five seconds. Hooks that are installed in other
+agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
 Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
@@ -77,7 +77,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return alreadyPrinted(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
-// hookFindings returns what is wrong with Patchbay in the files of other agents. It tries each
+// hookFindings returns the faults of the hooks that are installed in other agents. It tries each
 // hook.
 func (a *app) hookFindings(ctx context.Context) []pluginhost.Finding {
 	home, err := a.home()

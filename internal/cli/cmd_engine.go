@@ -17,13 +17,13 @@ func newEngineCommand(a *app) *cobra.Command {
 	cmd.GroupID = groupMore
 	cmd.Long = `The engine stores sessions, transcripts, events and the data of plugins, in
 ~/.local/share/patchbay/engine. These commands work on its files. If [engine]
-url in the configuration names a server or a cluster, the files are there: use
-the tools of that server.`
+url in the configuration names a server or a cluster, the files are on that
+server: use its tools.`
 	return cmd
 }
 
-// engineDir returns the data directory of the embedded engine. If the engine is another server, the
-// error has instead as its fix.
+// engineDir returns the data directory of the embedded engine. If the engine is another server, it
+// returns an error whose fix is instead.
 func (a *app) engineDir(instead string) (string, error) {
 	if err := a.checkPlaces(); err != nil {
 		return "", err

@@ -129,7 +129,7 @@ func commandExit(plugin string, code int, said string) error {
 // terminal returns the user's terminal for a program in the foreground, or nil if there is no
 // terminal.
 func (a *app) terminal() (t *dialect.Terminal, end func()) {
-	in, out, errOut := isFile(a.In), isFile(a.Out), isFile(a.Err)
+	in, out, errOut := asFile(a.In), asFile(a.Out), asFile(a.Err)
 	if !a.InTTY && !a.OutTTY || in == nil || out == nil || errOut == nil {
 		return nil, nil
 	}

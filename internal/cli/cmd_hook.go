@@ -27,7 +27,8 @@ func newHookCommand(a *app) *cobra.Command {
 		GroupID: groupAgent,
 		Long: `Ask your plugins about an event of another coding agent. The agent starts this
 command at each event, writes the event to its stdin, and obeys its output and
-its exit code. AGENT is one of ` + strings.Join(agentNames(), ", ") + `.
+its exit code. AGENT is one of
+` + strings.Join(agentNames(), ", ") + `.
 
 The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, this command opens the
@@ -163,15 +164,15 @@ func (a *app) runHookDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Another daemon may have started since the hook looked. A daemon that hangs is not waited for:
-	// claiming the socket fails then.
+	// Another daemon may have started since the hook looked. If that daemon hangs, this one does
+	// not wait for it: claiming the socket fails then.
 	if there, err := daemon.Serves(ctx, dirs); err == nil && there {
 		return a.hooksReady(daemon.Addresses{})
 	}
 	hangups, ctx, stop := a.hangups(ctx)
 	defer stop()
 	err = a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), NoModel: true}, func(core *daemon.Core) error {
-		go reloads(ctx, hangups, core)
+		go reloadWhenAsked(ctx, hangups, core)
 		return core.ServeHooks(ctx, daemon.HookOptions{Ready: func(at daemon.Addresses) {
 			if err := a.hooksReady(at); err != nil {
 				a.logger().Info("the process that started this daemon is gone", "err", err)

@@ -50,8 +50,8 @@ func newJobListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List agents: next run, last result, streak",
 		Long: `List every agent with its schedules: when it runs next, how its last run ended,
-and the streak. The streak counts runs with the same result in a row; it
-is negative for failures.`,
+and the streak. The streak counts runs with the same result in a row; it is
+negative for failures.`,
 		Example:     "  patchbay job list\n  patchbay job list --json | jq '.[] | select(.stale)'",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
 		Args:        arguments(),
@@ -228,7 +228,8 @@ func (a *app) fitRuns(rows [][]render.Cell) error {
 	return nil
 }
 
-// minError is the smallest width of the error column. Narrower, an error could not be understood.
+// minError is the smallest width of the error column. In a narrower one, an error could not be
+// understood.
 const minError = 24
 
 func runRow(r job.Run) []render.Cell {

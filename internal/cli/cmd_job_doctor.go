@@ -102,7 +102,7 @@ func (a *app) examineJobs(ctx context.Context, host *pluginhost.Host, reach bool
 	return x.Of(ctx, loaded), len(loaded.Manifests) + len(loaded.Broken), nil
 }
 
-// jobDirs returns the directories in which agents are searched.
+// jobDirs returns the directories in which Patchbay looks for agents.
 func (a *app) jobDirs() ([]string, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a *app) importJobs(from string) error {
 	return a.showImported(list, broken)
 }
 
-// has reports whether an agent is among the loaded ones, in whatever directory.
+// has reports whether an agent is among the loaded ones, in any directory.
 func has(l job.Loaded, agent string) bool {
 	return slices.ContainsFunc(l.Manifests, func(m *job.Manifest) bool { return m.Agent.Name == agent })
 }

@@ -26,7 +26,10 @@ func newJobLogsCommand(a *app) *cobra.Command {
 		Short: "Show what a run has printed",
 		Long: `Show the output of a run. Each line begins with the time, the attempt (#1) and
 the stream: stdout, stderr, or note for a remark of Patchbay. The last line says
-how the run ended. --raw prints only the output. RUN is an id from ` + "`patchbay job history`" + `, or the name of an agent, which means its last run.`,
+how the run ended. --raw prints only the output.
+
+RUN is an id from ` + "`patchbay job history`" + `, or the name of an agent, which means
+its last run.`,
 		Example: `  patchbay job logs disk-report
   patchbay job logs -f disk-report/daily/20261115T060000.000Z
   patchbay job logs disk-report --raw | wc -l`,

@@ -24,9 +24,8 @@ func newJobNewCommand(a *app) *cobra.Command {
 		Short: "Write a new agent",
 		Long: `Write a new agent: a directory with an agent.toml, in the first directory of
 [jobs] dirs. On a terminal, the command asks for the name, the program and the
-time if they are missing. Without a terminal, the flags must say everything. The
-manifest is checked before anything is written, and no existing file is
-overwritten.
+time if they are missing. Without a terminal, NAME is required. The manifest is
+checked before anything is written, and no existing file is overwritten.
 
 Without COMMAND, a script run.sh is written for you to fill in. Without a time,
 the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
@@ -66,7 +65,7 @@ func (d *jobDraft) parseArgs(args []string, dash int) error {
 		}
 	}
 	if len(names) > 1 {
-		return usage("put the command behind --, as in: patchbay job new NAME -- COMMAND", "too many arguments: %q", names[1])
+		return usage("put the command after --, as in: patchbay job new NAME -- COMMAND", "too many arguments: %q", names[1])
 	}
 	d.name = strings.Join(names, "")
 	if d.at != "" && d.every != 0 || d.at != "" && d.cron != "" || d.every != 0 && d.cron != "" {

@@ -25,8 +25,9 @@ func newJobStatusCommand(a *app) *cobra.Command {
 		Long: `Show all agents on one screen: whether a daemon runs them, which run now, which
 is next, how the last run of each ended, and the streak. The streak counts runs
 with the same result in a row; it is negative for failures. Agents that need
-your attention come first. On a terminal the list is cut to the height of the screen,
-and says how many agents were left out; ` + "`patchbay job list`" + ` has all of them.`,
+your attention come first. On a terminal the list is cut to the height of the
+screen, and says how many agents were left out; ` + "`patchbay job list`" + ` has all of
+them.`,
 		Example:     "  patchbay job status\n  watch patchbay job status\n  patchbay job status --json | jq .daemon",
 		Annotations: exits(exit{exitOK, "the overview was printed"}),
 		Args:        arguments(),
@@ -136,8 +137,8 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	}
 }
 
-// screenRest is the number of lines that the overview needs beside its rows: the summary, the
-// heading, the note and the prompt.
+// screenRest is the number of lines that the overview needs in addition to its rows: the summary,
+// the heading, the note and the prompt.
 const screenRest = 7
 
 // jobScreen prints a row for each schedule, as many as fit on the screen.

@@ -24,7 +24,7 @@ func (a *app) newWaiter() *waiter { return &waiter{app: a} }
 // listen reads lines from the terminal. It starts with the run, so that an Enter from before the
 // wait does not end the wait.
 func (w *waiter) listen() {
-	in := isFile(w.app.In)
+	in := asFile(w.app.In)
 	if !w.live() || in == nil || !w.app.InTTY || !inForeground(in) {
 		return
 	}

@@ -20,9 +20,9 @@ them ([[mcp]] in the configuration). Plugins work in the project of the current
 directory.
 
 A call passes tool.before, tool.resolve and tool.after like any other call, and
-is stored in the journal. Clients are told when plugins come and go. The server
-supports all revisions of the protocol from 2024-11-05 to 2026-07-28. Logs go to
-stderr.
+is stored in the journal. Clients are notified when plugins are added or
+removed. The server supports all revisions of the protocol from 2024-11-05 to
+2026-07-28. Logs go to stderr.
 
 The daemon serves the same over HTTP, at /mcp.`,
 		Example: `  patchbay mcp

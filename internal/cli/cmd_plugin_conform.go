@@ -142,7 +142,7 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	})
 	opts.NoSearch = command || a.isPath(args[0])
 	if f.junit != "" { // before the test, so that a path that cannot be written does not waste it
-		if err := writable(a.path(f.junit)); err != nil {
+		if err := checkWritable(a.path(f.junit)); err != nil {
 			return usage("name a file in a directory that can be written to", "--junit: %w", err)
 		}
 	}
@@ -155,8 +155,8 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	})
 }
 
-// writable checks whether a file can be created at a path.
-func writable(path string) error {
+// checkWritable checks whether a file can be created at a path.
+func checkWritable(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".patchbay-*")
 	if err != nil {
 		return err
@@ -247,15 +247,15 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	return target, err
 }
 
-// pluginAt is the file or directory of the plugin that a path of the command line means, which may
-// be a directory with one plugin in it.
+// pluginAt returns the file or directory of the plugin that a path of the command line names. The
+// path may be a directory that contains one plugin.
 func (a *app) pluginAt(path string) (string, error) {
 	only, err := a.onlyDialect()
 	if err != nil {
 		return "", err
 	}
 	if only == "mcp" {
-		return "", usage("name the server under [[mcp]] in config.toml, or try it with `patchbay plugin test` or `patchbay plugin dev`", "%s: an MCP server is no plugin", path)
+		return "", usage("name the server under [[mcp]] in config.toml, or try it with `patchbay plugin test` or `patchbay plugin dev`", "%s: an MCP server is not a plugin", path)
 	}
 	target, err := a.targetAt(path, only)
 	return target.Path, err

@@ -113,9 +113,9 @@ func (k *devDesk) doing() string {
 	return k.busy
 }
 
-// while calls do and shows what as running. It reports false, and does nothing, if something else
-// is running.
-func (k *devDesk) while(what string, do func()) bool {
+// runUnlessBusy calls do, and shows what as the running command until do returns. If another
+// command is running, it does nothing and returns false.
+func (k *devDesk) runUnlessBusy(what string, do func()) bool {
 	k.mu.Lock()
 	if k.busy != "" {
 		k.mu.Unlock()
@@ -132,7 +132,7 @@ func (k *devDesk) while(what string, do func()) bool {
 
 // send sends a command, unless another one is running.
 func (k *devDesk) send(ctx context.Context, c plugindev.Command) {
-	sent := k.while(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // events report what went wrong
+	sent := k.runUnlessBusy(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // events report what went wrong
 	if !sent {
 		k.markSent("a command is still running: wait for it, or press r to restart the plugin")
 	}

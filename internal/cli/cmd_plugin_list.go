@@ -46,17 +46,17 @@ func (a *app) runPluginList(host *pluginhost.Host) error {
 		}
 	}
 	all := host.Doctor()
-	a.printFindings(listed(all))
-	if n := len(findingsOf(all, pluginhost.SeverityWarning)) - len(findingsOf(listed(all), pluginhost.SeverityWarning)); n > 0 {
+	a.printFindings(findingsForList(all))
+	if n := len(findingsOf(all, pluginhost.SeverityWarning)) - len(findingsOf(findingsForList(all), pluginhost.SeverityWarning)); n > 0 {
 		a.printf("\n%s: patchbay doctor\n", render.Count(n, "warning"))
 	}
 	return nil
 }
 
-// listed returns the findings that belong to a list of plugins: why plugins do not work, which
-// differ from what was recorded, and which files look like plugins but cannot be used, such as one
-// that is not executable.
-func listed(all []pluginhost.Finding) []pluginhost.Finding {
+// findingsForList returns the findings that belong to a list of plugins: why plugins do not work,
+// which differ from what was recorded, and which files look like plugins but cannot be used, such
+// as one that is not executable.
+func findingsForList(all []pluginhost.Finding) []pluginhost.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""
 		return f.Severity != pluginhost.SeverityError && !noPlugin && !strings.Contains(f.Fix, "patchbay plugin trust")
@@ -122,7 +122,7 @@ func orDash(s string) string {
 	return s
 }
 
-// printNoPlugins prints where plugins are searched.
+// printNoPlugins prints that there are no plugins, and where Patchbay looked for them.
 func (a *app) printNoPlugins() error {
 	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell

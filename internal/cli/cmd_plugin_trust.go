@@ -23,10 +23,10 @@ func newPluginTrustCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust NAME… | --all",
 		Short: "Record a plugin as it is now in patchbay.lock",
-		Long: `Show what has changed in a plugin since it was recorded in patchbay.lock, its
-files and the capabilities that it declares, and record it as it is now. From
-then on it has all the capabilities that it declares. The plugin is not started.
-A running daemon is told.
+		Long: `Show which files and declared capabilities of a plugin have changed since it was
+recorded in patchbay.lock, and record it as it is now. From then on it has all
+the capabilities that it declares. The plugin is not started. A running daemon
+reloads its plugins.
 
 Changed texts are shown as a diff. For a file that is binary, is larger than 256
 KiB or contains one of your secrets, only sizes and SHA-256 are shown. A plugin

@@ -93,7 +93,7 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 		return err
 	}
 	v := newValidation(p, host.Doctor())
-	if message, fix := a.reserved(p.PluginInfo); message != "" {
+	if message, fix := a.reservedNameWarning(p.PluginInfo); message != "" {
 		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path, Message: message, Fix: fix})
 	}
 	if err := a.printValidation(v, p); err != nil || v.OK {
@@ -102,8 +102,8 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 	return v.failure()
 }
 
-// validateUnexecutable reports a script of that name which is no plugin because it is not
-// executable. It returns nil if there is none.
+// validateUnexecutable reports a script with this name that is not a plugin because it is not
+// executable. It returns nil if there is no such script.
 func (a *app) validateUnexecutable(ctx context.Context, name string) error {
 	none := func(pluginhost.Candidate) bool { return false }
 	return a.withHost(ctx, none, func(host *pluginhost.Host) error {
@@ -149,8 +149,8 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 	return v.failure()
 }
 
-// codeProblem returns an error in code. If the code may only lack what the sandbox denies, the fix
-// is to trust it.
+// codeProblem returns an error in code. If the code may fail only because the sandbox denies it
+// something, the fix is to trust it.
 func codeProblem(fault *pythonfile.CodeError) problemJSON {
 	p := problemJSON(fault.Problem)
 	if p.Fix == "" && fault.Tried() {

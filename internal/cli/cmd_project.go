@@ -67,9 +67,9 @@ were shown. When the project's plugins change, they do not run until you trust
 them again.
 
 Without a terminal, --yes answers the question, and --digest makes sure that the
-plugins are the ones you have seen. A running daemon is told. Your decision is
-stored in your own data directory, by the path of the project; the project
-cannot change it.`,
+plugins are the ones you have seen. A running daemon reloads its plugins. Your
+decision is stored in your own data directory, by the path of the project; the
+project cannot change it.`,
 		Example: `  patchbay project trust
   patchbay project trust ~/src/site --diff
   patchbay project trust --yes --digest "$(patchbay project status --json | jq -r .digest)"`,

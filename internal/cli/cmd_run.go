@@ -31,8 +31,8 @@ func newRunCommand(a *app) *cobra.Command {
 		Short:   "Run any program through the command plugins",
 		GroupID: groupEvents,
 		Long: `Run a program through four points. Plugins may rewrite its arguments
-(command.validate, command.before), answer instead of it, transform its output
-(command.after), and are told when it has ended (command.done).
+(command.validate, command.before), answer in its place, and transform its
+output (command.after). They are told when it has ended (command.done).
 
 The program gets your terminal, your signals and your stdin. Its output is shown
 as it comes, unless a plugin wants to transform it.`,
@@ -104,7 +104,7 @@ type wrapped struct {
 	path  string // as the user named it
 	group *proc.Group
 	code  int
-	tie   func()      // makes the end of the command's context end the stages
+	tie   func()      // from now on, the end of the command's context ends the stages
 	untie func() bool // undoes tie; false: the context has ended
 	over  func() bool // reports whether the context has ended
 }
@@ -203,5 +203,5 @@ func (w *wrapped) Show(c command.Command) error {
 	return err
 }
 
-// isFile returns a stream as a file, or nil if it is not a file.
-func isFile(v any) *os.File { f, _ := v.(*os.File); return f }
+// asFile returns a stream as a file, or nil if it is not a file.
+func asFile(v any) *os.File { f, _ := v.(*os.File); return f }

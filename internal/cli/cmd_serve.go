@@ -43,7 +43,8 @@ If a hook of another agent (` + "`patchbay hook`" + `) has started a daemon, tha
 ends and this one replaces it; no event is lost.
 
 When the daemon ends, turns get ten seconds to finish; turns that do not are
-stored as interrupted. The log goes to stderr and to a file: see ` + "`patchbay serve logs`" + `.
+stored as interrupted. The log goes to stderr and to a file: see
+` + "`patchbay serve logs`" + `.
 
 --install makes systemd, or launchd on macOS, keep the daemon running, now and
 at every login, with the other flags that you give. Keys of models are not
@@ -56,7 +57,7 @@ written there: put them into secrets.toml.`,
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
 		Annotations: exits(exit{exitOK, "the daemon was told to end"}, exit{exitFailed, "the daemon could not listen, or there is no systemd or launchd for --install"},
 			exit{exitConfig, "the configuration has an error"}, exit{exitTaken, "another program uses the address, or a daemon is running already"}),
-		Args: knownCommand,
+		Args: refuseArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -107,9 +108,9 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	hangups, ctx, stop := a.hangups(ctx)
 	defer stop()
 	err := a.withCore(ctx, f.model, func(core *daemon.Core) error {
-		go reloads(ctx, hangups, core)
+		go reloadWhenAsked(ctx, hangups, core)
 		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: running turns have ten seconds") })()
-		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.serving(ctx, core, at) }})
+		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.printAddress(ctx, core, at) }})
 	})
 	if err == nil {
 		a.logger().Info("the daemon has ended")
@@ -160,9 +161,9 @@ func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context,
 	return again, ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// reloads reloads everything each time that it is asked to. The core logs errors and adds them to
+// reloadWhenAsked reloads everything whenever again receives. The core logs errors and adds them to
 // its findings.
-func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
+func reloadWhenAsked(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -173,9 +174,9 @@ func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 	}
 }
 
-// serving prints the address of the daemon. Other programs wait for this line.
-func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
-	a.log.also.begins(at.HTTP)
+// printAddress prints the address of the daemon. Other programs wait for this line.
+func (a *app) printAddress(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
+	a.log.also.writeAddress(at.HTTP)
 	if a.flags.json {
 		if err := a.printJSON(map[string]string{"http": at.HTTP, "socket": at.Socket}); err != nil {
 			a.logger().Warn("cannot print the address", "err", err)

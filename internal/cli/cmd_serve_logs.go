@@ -23,9 +23,8 @@ func newServeLogsCommand(a *app) *cobra.Command {
 		Use:   "logs",
 		Short: "Show the daemon's log",
 		Long: `Show the end of the log of ` + "`patchbay serve`" + `: serve.log in the state directory.
-The daemon writes it beside its output on stderr. At 4 MiB a new file begins,
-and the old one is kept as serve.log.1. The log of a daemon that has ended is
-shown too.`,
+The daemon also writes its log to stderr. At 4 MiB a new file begins, and the
+old one is kept as serve.log.1. The log of a daemon that has ended is shown too.`,
 		Example:     "  patchbay serve logs\n  patchbay serve logs -n 20 -f",
 		Annotations: exits(exit{exitOK, "the log was printed, or Ctrl-C ended -f"}, exit{exitNotFound, "there is no log yet"}),
 		Args:        arguments(),

@@ -19,7 +19,7 @@ func newSessionDeleteCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "delete ID…",
 		Aliases: []string{"rm"},
-		Short:   "Delete conversations for good",
+		Short:   "Delete conversations permanently",
 		Long: `Delete sessions: their messages, and the record of what plugins did in them. On
 a terminal, the command asks first; without a terminal it needs --yes. If one of
 the ids is not found, no session is deleted.

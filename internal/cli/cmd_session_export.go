@@ -65,7 +65,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 	default:
 		return usage(suggestName(opts.format, []string{formatMarkdown, formatJSON}, "write markdown or json"), "unknown --format %.60q", opts.format)
 	}
-	return a.withConversation(ctx, id, func(c *talk) error {
+	return a.withConversation(ctx, id, func(c *storedConversation) error {
 		text, err := c.encode(opts.format)
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 }
 
 // encode returns the conversation in a format. JSON is indented, because people open the file.
-func (c *talk) encode(format string) ([]byte, error) {
+func (c *storedConversation) encode(format string) ([]byte, error) {
 	if format == formatMarkdown {
 		return []byte(c.markdown()), nil
 	}

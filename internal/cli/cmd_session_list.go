@@ -30,13 +30,13 @@ func newSessionListCommand(a *app) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List conversations, the newest first",
 		Long: `List conversations, the newest first: those of ` + "`patchbay chat`" + `, those over HTTP,
-and those of other agents with hooks for Patchbay. FROM is chat, http, or the
-name of the agent, such as claude. The title is the first line of the first
-message, as plugins left it.
+and those of other agents with hooks for Patchbay. The column FROM has chat,
+http, or the name of the agent, such as claude. The title is the first line of
+the first message, as plugins left it.
 
-ID is the beginning of the session's id, which is enough for every command that
-takes one; --json has the whole id. No plugin is started, and a daemon may be
-running.`,
+The column ID has the beginning of the session's id, which is enough for every
+command that takes an id; --json has the whole id. No plugin is started, and a
+daemon may be running.`,
 		Example: `  patchbay session list
   patchbay session list --here
   patchbay session list --host claude --dir ~/shop
@@ -68,7 +68,7 @@ func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error
 		return usage("", "--limit %d: want at least 1", opts.limit)
 	}
 	q := session.Query{Host: opts.host, Limit: opts.limit}
-	if err := knownHost(opts.host); err != nil {
+	if err := checkHost(opts.host); err != nil {
 		return err
 	}
 	if opts.here || a.flags.dir != "" {
@@ -90,8 +90,8 @@ func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error
 	})
 }
 
-// knownHost refuses a value of --host that no session can have.
-func knownHost(host string) error {
+// checkHost refuses a value of --host that no session can have.
+func checkHost(host string) error {
 	hosts := sessionHosts()
 	for _, known := range hosts {
 		if host == "" || host == known {

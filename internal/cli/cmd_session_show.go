@@ -29,7 +29,7 @@ did in a session.`,
 		Args:              arguments("ID"),
 		ValidArgsFunction: a.completeIDs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withConversation(cmd.Context(), args[0], func(c *talk) error {
+			return a.withConversation(cmd.Context(), args[0], func(c *storedConversation) error {
 				if a.flags.json {
 					return a.printJSON(c)
 				}
@@ -40,21 +40,20 @@ did in a session.`,
 	}
 }
 
-// A talk is a stored conversation, in the form of `session show --json` and `session export
-// --format json`.
-type talk struct {
+// A storedConversation has the form of `session show --json` and `session export --format json`.
+type storedConversation struct {
 	session.Summary
 	Transcript []session.Entry `json:"transcript"`
 }
 
 // withConversation finds a session and reads all of it.
-func (a *app) withConversation(ctx context.Context, id string, use func(*talk) error) error {
+func (a *app) withConversation(ctx context.Context, id string, use func(*storedConversation) error) error {
 	return a.withRecords(ctx, func(r *daemon.Records) error {
 		one, err := findSession(ctx, r.Sessions, id)
 		if err != nil {
 			return err
 		}
-		c := &talk{}
+		c := &storedConversation{}
 		if c.Summary, err = r.Sessions.Summarize(ctx, one); err != nil {
 			return err
 		}
@@ -68,7 +67,7 @@ func (a *app) withConversation(ctx context.Context, id string, use func(*talk) e
 	})
 }
 
-func (a *app) showConversation(c *talk) {
+func (a *app) showConversation(c *storedConversation) {
 	o := a.screen()
 	a.printf("%s\n", o.Paint(render.StyleBold, sessionTitle(c.Session)))
 	for _, f := range c.facts() {

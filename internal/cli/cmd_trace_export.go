@@ -49,11 +49,11 @@ tries a few more times, after the pauses that the collector asks for. With
 stdout.
 
 With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
-as ` + "`patchbay trace record`" + ` writes it: what each plugin was given, was sent and
-answered, without secrets. No plugin is started. An existing recording is
-replaced; any other existing file is not. Events that were too long for the
-journal, and events that do not fit into 64 MiB, are left out, and the file and
-this command say how many. Tool calls are left out too.
+as ` + "`patchbay trace record`" + ` writes it: what each plugin was given, what it was
+sent and what it answered, without secrets. No plugin is started. An existing
+recording is replaced; any other existing file is not. Events that were too long
+for the journal, and events that do not fit into 64 MiB, are left out, and the
+file and this command say how many. Tool calls are left out too.
 
 ` + "`patchbay serve`" + ` exports events as they happen if the configuration has
 [telemetry] otlp.`,
@@ -65,7 +65,7 @@ this command say how many. Tool calls are left out too.
 			exit{exitNotFound, "no such point, or no event for a recording"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneTarget(cmd); err != nil {
+			if err := checkTarget(cmd); err != nil {
 				return err
 			}
 			return a.runExport(cmd.Context(), &opts)
@@ -81,8 +81,8 @@ this command say how many. Tool calls are left out too.
 	return cmd
 }
 
-// oneTarget refuses more than one target, and flags that do not apply to the target.
-func oneTarget(cmd *cobra.Command) error {
+// checkTarget refuses more than one target, and flags that do not apply to the target.
+func checkTarget(cmd *cobra.Command) error {
 	given := slices.DeleteFunc([]string{"otlp", "file", "recording"}, func(name string) bool { return !cmd.Flags().Changed(name) })
 	if len(given) > 1 {
 		return usage("run the command once for each", "%s: --%s cannot be used together", cmd.CommandPath(), strings.Join(given, " and --"))

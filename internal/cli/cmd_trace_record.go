@@ -35,7 +35,7 @@ into 64 MiB are left out, and the file says how many.`,
 		Example: `  patchbay trace record demo.trace -- demo
   patchbay trace record turn.trace -- chat -p 'count the words in notes.md'
   patchbay trace record calc.trace -- tool call plugin_calc_add a=1 b=2`,
-		Annotations: exits(exit{exitOK, "the command succeeded; any other exit code of it is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was called"}),
+		Annotations: exits(exit{exitOK, "the command succeeded; any other exit code of the command is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was called"}),
 		Args:        recordArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runRecord(cmd.Context(), a.path(args[0]), args[1:])
@@ -106,8 +106,8 @@ func (a *app) globalWords() []string {
 	return slices.Clip(words)
 }
 
-// printRecorded prints what was recorded,after the output of the command, and passes its exit code
-// on.
+// printRecorded prints what was recorded, after the output of the command, and passes on its exit
+// code.
 func (a *app) printRecorded(s recording.Summary, code int) error {
 	switch nothing := s.Events+s.Calls+s.LeftOut == 0; {
 	case nothing && code == exitOK:

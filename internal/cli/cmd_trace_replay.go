@@ -31,10 +31,10 @@ func newTraceReplayCommand(a *app) *cobra.Command {
 		Use:   "replay FILE",
 		Short: "Send recorded traffic to plugins again, and show what differs",
 		Long: `Call the plugins again as they were called when FILE was recorded, and compare
-what each was sent, what it answered, the verdict and the error. Each plugin
-gets what it got then, whatever the others answer now, so each difference is
-that plugin's own. A plugin that is gone, or no longer has the hook, is a
-difference. Plugins that are not in the recording are not called.
+what each was sent, what it answered, the verdict and the error. Each plugin is
+sent its recorded input, whatever the other plugins answer now, so a difference
+always comes from that plugin. A plugin that is gone, or no longer has the hook,
+is a difference. Plugins that are not in the recording are not called.
 
 Without --plugin, the installed plugins are called, or the demo's plugins for a
 recording of the demo. With --plugin, only the plugin at PATH is called,
@@ -82,7 +82,7 @@ func completeFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 
 func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) error {
 	if opts.as != "" && opts.plugin == "" {
-		return usage("add --plugin PATH", "--as needs --plugin: it names the recorded plugin that the one at PATH is compared with")
+		return usage("add --plugin PATH", "--as needs --plugin: --as names the recorded plugin to compare with the plugin at PATH")
 	}
 	r, err := recording.Read(a.path(file), opts.partial)
 	if err != nil {

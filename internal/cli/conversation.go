@@ -92,8 +92,8 @@ func (c *conversation) takesPart(p pluginhost.PluginInfo) bool {
 		slices.Contains(c.plugins, trimExt(filepath.Base(p.Path)))
 }
 
-// knownPlugins refuses names in --plugins that do not exist.
-func (c *conversation) knownPlugins(ctx context.Context) error {
+// checkPluginNames refuses names in --plugins that do not exist.
+func (c *conversation) checkPluginNames(ctx context.Context) error {
 	if c.plugins == nil {
 		return nil
 	}

@@ -93,8 +93,8 @@ func (a *app) runOn(ctx context.Context, command, path string, on [3]*os.File) e
 	return nil
 }
 
-// shellSpec returns a program that runs command in a shell, which splits its words as git does:
-// they may be quoted.
+// shellSpec returns a program that runs command in a shell. As with git, words of command may be
+// quoted.
 func shellSpec(command, path, dir string, environ []string) proc.Spec {
 	s := proc.Spec{Path: "sh", Args: []string{"-c", command + ` "$@"`, command, path}, Dir: dir, Env: environ}
 	if runtime.GOOS == "windows" {

@@ -31,7 +31,7 @@ func (a *app) install(ctx context.Context, f serveFlags) error {
 	}
 	svc := a.services()
 	defer svc.close()
-	if err := a.mayInstall(ctx, svc, u); err != nil {
+	if err := a.checkInstallable(ctx, svc, u); err != nil {
 		return err
 	}
 	if err := writeUnit(u); err != nil {
@@ -67,9 +67,9 @@ func (a *app) plannedUnit(f serveFlags) (unit, error) {
 	return a.unit(runtime.GOOS, dirs, a.serveCommand(self, f))
 }
 
-// mayInstall refuses if the service could not work: the system does not run services, or another
-// daemon is running.
-func (a *app) mayInstall(ctx context.Context, svc *services, u unit) error {
+// checkInstallable refuses if the service could not work: the system does not run services, or
+// another daemon is running.
+func (a *app) checkInstallable(ctx context.Context, svc *services, u unit) error {
 	if err := svc.run(ctx, u.probe); err != nil {
 		return &problem{kind: kindFailed, err: fmt.Errorf("%s cannot run services for you here: %w", u.system, err),
 			fix: "nothing was written; make your own supervisor run: " + strings.Join(u.command, " ")}
@@ -164,7 +164,7 @@ func (a *app) uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := ourUnit(u.path); errors.Is(err, fs.ErrNotExist) {
+	if err := checkOwnUnit(u.path); errors.Is(err, fs.ErrNotExist) {
 		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: there is no %s", u.path), fix: "`patchbay serve stop` ends a running daemon"}
 	} else if err != nil {
 		return err
@@ -194,7 +194,7 @@ const maxUnit = 1 << 20
 
 // writeUnit writes the file in one step, unless another program wrote the existing one.
 func writeUnit(u unit) error {
-	if err := ourUnit(u.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := checkOwnUnit(u.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(u.path), 0o755); err != nil {
@@ -203,8 +203,8 @@ func writeUnit(u unit) error {
 	return atomicfile.Write(u.path, []byte(u.text), atomicfile.Options{Mode: 0o644})
 }
 
-// ourUnit refuses a file that another program wrote.
-func ourUnit(path string) error {
+// checkOwnUnit refuses a file that another program wrote.
+func checkOwnUnit(path string) error {
 	old, err := plainfile.Read(path, maxUnit)
 	if err != nil {
 		return err

@@ -43,8 +43,8 @@ type watchdog struct {
 	ended      time.Time  // when the last such program ended
 }
 
-// yield says that a program in the foreground decides from now on. The returned function says that
-// it has ended.
+// yield suspends the limit while a program in the foreground decides when to end. The caller calls
+// end when that program has ended.
 func (w *watchdog) yield() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *watchdog) yield() (end func()) {
 	}
 }
 
-// left returns the remaining time of a command that was told to end at a time.
+// left returns the time that remains for a command that was told to end at the time told.
 func (w *watchdog) left(told time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

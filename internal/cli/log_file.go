@@ -55,8 +55,9 @@ func (l *logFile) open() (err error) {
 	return err
 }
 
-// begins writes that the daemon answers. Stderr does not need this line, because stdout has it.
-func (l *logFile) begins(address string) {
+// writeAddress writes that the daemon answers. Stderr does not need this line, because stdout has
+// it.
+func (l *logFile) writeAddress(address string) {
 	if l != nil {
 		_, _ = fmt.Fprintf(l, "%s info: the daemon answers on %s (process %d, version %s)\n", time.Now().Format(time.DateTime), address, os.Getpid(), pluginhost.Version) // fault has reported the error
 	}

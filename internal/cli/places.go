@@ -7,7 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// places returns the directories in which plugins are searched.
+// places returns the directories in which Patchbay looks for plugins.
 func (a *app) places() []dialect.Place {
 	all := pluginhost.Places(a.Environ)
 	if len(a.flags.dialects) == 0 {

@@ -78,7 +78,7 @@ func (c *conversation) promptCommands() []tui.PromptCommand {
 	return out
 }
 
-// printFromProject prints what comes from the project beside settings.
+// printFromProject prints what comes from the project apart from settings.
 func (a *app) printFromProject() error {
 	p, err := a.projectNamed(nil)
 	if err != nil {

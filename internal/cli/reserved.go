@@ -6,9 +6,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// reserved returns a warning for a plugin whose commands cannot be called, because its name is that
-// of one of our commands.
-func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
+// reservedNameWarning returns a warning for a plugin whose commands cannot be called, because its
+// name is that of one of our commands.
+func (a *app) reservedNameWarning(p pluginhost.PluginInfo) (message, fix string) {
 	if len(p.Commands) == 0 || foreignWord(newRootCommand(a), []string{p.Name}) >= 0 {
 		return "", ""
 	}
@@ -20,7 +20,7 @@ func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
 func (a *app) reservedFindings(plugins []pluginhost.PluginInfo) []pluginhost.Finding {
 	var findings []pluginhost.Finding
 	for _, p := range plugins {
-		if message, fix := a.reserved(p); message != "" {
+		if message, fix := a.reservedNameWarning(p); message != "" {
 			findings = append(findings, pluginhost.Finding{Severity: pluginhost.SeverityWarning, Plugin: p.Name, Dialect: p.Dialect,
 				Where: p.Path, Problem: message, Fix: fix})
 		}

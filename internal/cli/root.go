@@ -20,8 +20,8 @@ const (
 	groupMore    = "more"
 )
 
-// newRootCommand returns the whole tree of commands. The state of a command between its flags and
-// its run is in the app, so a tree can be built at any time, and more than once.
+// newRootCommand returns the whole tree of commands. Commands have no state outside of the tree and
+// the app, so a tree can be built at any time, and more than once.
 func newRootCommand(a *app) *cobra.Command {
 	version := false
 	root := &cobra.Command{
@@ -30,7 +30,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Long:          "Patchbay finds the plugins you already have, whatever protocol they speak, and lets you list, try, test and debug them.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          knownCommand,
+		Args:          refuseArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if version {
 				a.printf("patchbay %s\n", pluginhost.Version)
@@ -61,7 +61,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.SetFlagErrorFunc(badFlag)
 	a.addGlobalFlags(root.PersistentFlags())
-	stateUsage(root)
+	wrapUsageErrors(root)
 	if err := root.RegisterFlagCompletionFunc("dialect", a.completeDialects); err != nil {
 		panic(err) // a flag that was added a line above
 	}
@@ -103,8 +103,8 @@ func (a *app) overview() error {
 	return nil
 }
 
-// knownCommand refuses arguments to a command that only has subcommands.
-func knownCommand(cmd *cobra.Command, args []string) error {
+// refuseArguments refuses arguments to a command that only has subcommands.
+func refuseArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -155,17 +155,17 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.Args = knownCommand
+			c.Args = refuseArguments
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-			stateUsage(c)
+			wrapUsageErrors(c)
 			explainShells(c)
 		}
 	}
 }
 
-// stateUsage turns the errors that cobra finds before a command runs into usage errors: wrong
+// wrapUsageErrors turns the errors that cobra finds before a command runs into usage errors: wrong
 // arguments, flags that exclude each other, and missing flags.
-func stateUsage(cmd *cobra.Command) {
+func wrapUsageErrors(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups())
@@ -175,7 +175,7 @@ func stateUsage(cmd *cobra.Command) {
 		return asUsage(cmd, err)
 	}
 	for _, c := range cmd.Commands() {
-		stateUsage(c)
+		wrapUsageErrors(c)
 	}
 }
 
@@ -197,7 +197,7 @@ func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Co
 		Use:     use,
 		Short:   short,
 		GroupID: groupPlugins,
-		Args:    knownCommand,
+		Args:    refuseArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(subcommands...)

@@ -31,7 +31,7 @@ const (
 )
 
 // facts returns the id, the origin and the size of the session.
-func (c *talk) facts() [][2]string {
+func (c *storedConversation) facts() [][2]string {
 	facts := [][2]string{{"session", c.ID}, {"began", c.CreatedAt.Local().Format(time.DateTime)}}
 	if c.Host != "" {
 		facts = append(facts, [2]string{"from", c.Host})
@@ -43,7 +43,7 @@ func (c *talk) facts() [][2]string {
 }
 
 // elsewhere says where the messages of another agent's session are.
-func (c *talk) elsewhere() string {
+func (c *storedConversation) elsewhere() string {
 	if !session.IsHost(c.ID) {
 		return ""
 	}
@@ -51,7 +51,7 @@ func (c *talk) elsewhere() string {
 }
 
 // passages returns the conversation from its beginning.
-func (c *talk) passages() []passage {
+func (c *storedConversation) passages() []passage {
 	if session.IsHost(c.ID) && c.silent() {
 		return nil // only the number of turns is known
 	}
@@ -70,7 +70,7 @@ func (c *talk) passages() []passage {
 	return out
 }
 
-func (c *talk) silent() bool {
+func (c *storedConversation) silent() bool {
 	for i := range c.Transcript {
 		if c.Transcript[i].Message != nil {
 			return false
@@ -119,7 +119,7 @@ func statusNote(s session.Status) string {
 
 // markdown returns a conversation for a file. Control characters are escaped, so that the file can
 // be shown on a terminal.
-func (c *talk) markdown() string {
+func (c *storedConversation) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", render.Line(sessionTitle(c.Session)))
 	for _, f := range c.facts() {

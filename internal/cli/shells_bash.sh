@@ -1,6 +1,6 @@
-# The script below asks for the words of the line by a function of the bash-completion package. Where
-# that is not loaded, this one stands in: it sets cur, prev, words and cword of its caller. Bash splits
-# at : and =, so parts with no space between them are put together again.
+# The script below gets the words of the line from a function of the bash-completion package. If
+# that package is not loaded, this function replaces it: it sets cur, prev, words and cword of its
+# caller. Bash splits words at : and =, so parts with no space between them are joined again.
 if ! declare -F _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref() {
         local i line=$COMP_LINE rest

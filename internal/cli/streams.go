@@ -35,7 +35,7 @@ func (a *app) streams(capture bool) (*streams, error) {
 
 // inStream returns stdin: a file as it is, or a pipe that is filled from the reader.
 func inStream(r io.Reader) (stream, error) {
-	if f := isFile(r); f != nil {
+	if f := asFile(r); f != nil {
 		return stream{file: f}, nil
 	}
 	if r == nil {
@@ -55,7 +55,7 @@ func inStream(r io.Reader) (stream, error) {
 
 // outStream returns stdout or stderr.
 func outStream(w io.Writer, capture bool) (stream, error) {
-	if f := isFile(w); f != nil && !capture {
+	if f := asFile(w); f != nil && !capture {
 		return stream{file: f}, nil
 	}
 	ours, child, err := os.Pipe()
@@ -86,8 +86,8 @@ func (s *streams) close() error {
 }
 
 // signals returns the signals to pass on to a program in the foreground. A terminal sends the
-// signals of its keys to the program itself. We only catch them, so that they do not end us: the
-// program decides.
+// signals of its keys to the program itself. Patchbay only catches these, so that they do not end
+// it: the program decides what they mean.
 func (a *app) signals() (<-chan os.Signal, func()) {
 	pass, ignore := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	keys := pass

@@ -30,7 +30,7 @@ type unit struct {
 	linger  string     // a file that exists if services survive a logout; "": the system has no such file
 }
 
-// installedTarget marks a file as ours. Files without it are not overwritten.
+// installed marks a file as ours. Files without it are not overwritten.
 const installed = "written by patchbay serve, with its install flag"
 
 // unit returns the service for a system.
@@ -91,7 +91,8 @@ func (a *app) keptEnvironment() (env, keys []string) {
 	return env, secretenv.Keys(a.Environ)
 }
 
-// systemdText returns the file for systemd. Exit codes that a restart cannot fix do not cause one.
+// systemdText returns the file for systemd. The service is not restarted after exit codes that a
+// restart cannot fix.
 func systemdText(command, env, keys []string) string {
 	var b strings.Builder
 	quoted := make([]string, len(command))
@@ -177,7 +178,8 @@ func (a *app) services() *services {
 
 func (s *services) close() { _ = s.group.Close() } // its programs have ended
 
-// serviceTime limits how long one such program may run. systemd waits for a service to end.
+// serviceTime limits one program of the service manager. It is long, because systemctl waits until
+// the service has ended.
 const serviceTime = 2 * time.Minute
 
 // run runs a program. An exit code other than 0 is an error with the program's output.

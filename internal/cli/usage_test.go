@@ -53,7 +53,7 @@ func TestFlagGroups(t *testing.T) {
 		if err := cmd.MarkFlagRequired("c"); err != nil {
 			t.Fatal(err)
 		}
-		stateUsage(cmd)
+		wrapUsageErrors(cmd)
 		cmd.SetArgs(args)
 		if err := cmd.Execute(); statedKind(err) != kindUsage || fixOf(err) == "" {
 			t.Errorf("%q: %v, %q", args, err, fixOf(err))

@@ -32,8 +32,8 @@ while IFS= read -r line; do
 done
 `
 
-// ask runs chat -p on a terminal and returns what was written to it, piece by piece, and the
-// remarks beside.
+// ask runs chat -p on a terminal. It returns the pieces that were written to stdout, and the
+// remarks on stderr.
 func ask(t *testing.T, plugin string) (out []string, remarks string) {
 	t.Helper()
 	home := t.TempDir()
@@ -52,13 +52,13 @@ func ask(t *testing.T, plugin string) (out []string, remarks string) {
 		write(".local/scaffold/plugins/shouter", plugin, 0o755)
 	}
 	var screen pieces
-	var beside bytes.Buffer
-	std := IO{In: strings.NewReader(""), InTTY: true, Out: &screen, OutTTY: true, Err: &beside, ErrTTY: true, Dir: home,
+	var errs bytes.Buffer
+	std := IO{In: strings.NewReader(""), InTTY: true, Out: &screen, OutTTY: true, Err: &errs, ErrTTY: true, Dir: home,
 		Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}}
 	if code := Main(context.Background(), []string{"chat", "-p", "hello", "--script", script}, std); code != exitOK {
-		t.Fatalf("exit code %d: %s", code, beside.String())
+		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
-	return screen.list, beside.String()
+	return screen.list, errs.String()
 }
 
 // docs/protocols/scaffold.md: post_llm_response runs before display.
@@ -66,7 +66,7 @@ func TestAnAnswerOnATerminal(t *testing.T) {
 	t.Run("comes word by word", func(t *testing.T) {
 		out, remarks := ask(t, "")
 		if !slices.Equal(out, []string{"it ", "is ", "a ", "secret", "\n"}) || strings.Contains(remarks, "\n") {
-			t.Errorf("written %q, beside it %q", out, remarks)
+			t.Errorf("written %q, remarks %q", out, remarks)
 		}
 	})
 	t.Run("is held if a plugin may change it", func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAnAnswerOnATerminal(t *testing.T) {
 			t.Errorf("written %q", out)
 		}
 		if strings.Contains(remarks, "secret") || strings.Contains(remarks, "\n") {
-			t.Errorf("beside it %q", remarks)
+			t.Errorf("remarks %q", remarks)
 		}
 	})
 }

@@ -87,7 +87,7 @@ type Model struct {
 type Server struct {
 	Listen string   // host:port
 	Token  Secret   // every client must send it; required for any address but loopback
-	Hosts  []string // names by which clients may call the daemon, beside loopback and its own address
+	Hosts  []string // names by which clients may call the daemon, in addition to loopback and its own address
 }
 
 // Telemetry is the [telemetry] table.
@@ -121,7 +121,7 @@ const (
 type Chat struct {
 	Approve    Approve
 	Compact    Compact
-	NoAgentsMD bool // AGENTS.md of a project is no part of the prompt
+	NoAgentsMD bool // AGENTS.md of a project is not part of the prompt
 }
 
 // OnFailure says what a plugin's failure does to the event. With "", the failure table decides.

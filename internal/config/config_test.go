@@ -101,10 +101,10 @@ func TestLoadLeavesUnsetKeysUnset(t *testing.T) {
 	}
 	a, b := c.Plugins["a"], c.Plugins["b"]
 	if a.Env == nil || a.Capabilities == nil || a.On() {
-		t.Errorf("what is set to nothing must stay set: %+v", a)
+		t.Errorf("empty values must stay set: %+v", a)
 	}
 	if b.Env != nil || b.Capabilities != nil || b.Priority != nil || b.Config != nil || !b.On() {
-		t.Errorf("what is not set must stay unset: %+v", b)
+		t.Errorf("missing keys must stay unset: %+v", b)
 	}
 }
 
@@ -139,10 +139,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"a key like one that is not there yet", `trsut = 1`, `1:1: unknown key trsut`},
 		{"mcp without a way to it", "[[mcp]]\nname = \"a\"", `1:3: mcp[0]: it has neither a command nor a url; write command`},
 		{"mcp with two ways to it", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"\ncommand = [\"b\"]", `3:7: mcp[0].url: a server has a command or a url, not both`},
-		{"mcp that is no URL", "[[mcp]]\nname = \"a\"\nurl = \"file:///a\"", `3:7: mcp[0].url: want a URL that starts with http:// or https://`},
+		{"mcp with an invalid URL", "[[mcp]]\nname = \"a\"\nurl = \"file:///a\"", `3:7: mcp[0].url: want a URL that starts with http:// or https://`},
 		{"mcp headers for a command", "[[mcp]]\nname = \"a\"\ncommand = [\"b\"]\nheaders = { A = \"b\" }", `4:11: mcp[0].headers: a server with a command has no headers`},
-		{"mcp env for a url", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"\nenv = { A = \"b\" }", `4:7: mcp[0].env: a server at a url has no environment of ours`},
-		{"mcp with an odd name", "[[mcp]]\nname = \"a b\"\nurl = \"http://a\"", `2:8: mcp[0].name: "a b" is no name for a plugin`},
+		{"mcp env for a url", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"\nenv = { A = \"b\" }", `4:7: mcp[0].env: only a server with a command has an environment`},
+		{"mcp with an odd name", "[[mcp]]\nname = \"a b\"\nurl = \"http://a\"", `2:8: mcp[0].name: "a b" is not a valid plugin name`},
 		{"mcp twice", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"\n[[mcp]]\nname = \"a\"\nurl = \"http://a\"", `5:8: mcp[1].name: there is another server "a"`},
 		{"sandbox", `sandbox = "of"`, `1:11: sandbox: must be one of kaged, declared, off, got "of"; did you mean "off"?`},
 		{"provider", "model.provider = \"OpenAI\"", `1:18: model.provider: must be one of anthropic, openai, offline, got "OpenAI"; did you mean "openai"?`},
@@ -157,7 +157,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"enabled", "[plugins.a]\nenabled = \"yes\"", `2:11: plugins.a.enabled: must be true or false, got a string`},
 		{"priority with a fraction", "[plugins.a]\npriority = 1.5", `2:12: plugins.a.priority: must be a whole number, got a number with a fraction`},
 		{"timeout without unit", "[plugins.a]\ntimeout = 5", `2:11: plugins.a.timeout: a duration needs a unit; write "5s" if seconds are meant`},
-		{"timeout that is none", "[plugins.a]\ntimeout = \"soon\"", `2:11: plugins.a.timeout: "soon" is not a duration; `},
+		{"timeout that is not a duration", "[plugins.a]\ntimeout = \"soon\"", `2:11: plugins.a.timeout: "soon" is not a duration; `},
 		{"timeout of zero", "[plugins.a]\ntimeout = \"0s\"", `2:11: plugins.a.timeout: "0s" is not above zero`},
 		{"timeout below zero", "[plugins.a]\ntimeout = \"-1s\"", `2:11: plugins.a.timeout: "-1s" is not above zero`},
 		{"standby below zero", "[plugins.a]\nstandby = -1", `2:11: plugins.a.standby: -1 is out of range; write a number from 0 to 16`},
@@ -172,7 +172,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"engine without scheme", "[engine]\nurl = \"localhost:4222\"", `2:7: engine.url: want a URL that starts with nats:// or tls:// or ws:// or wss://; write nats://HOST…`},
 		{"base_url without host", "[model]\nbase_url = \"http:///v1\"", `2:12: model.base_url: the URL names no host`},
 		{"listen without port", "[server]\nlisten = \"localhost\"", `2:10: server.listen: "localhost" is not an address; write host and port, as in "127.0.0.1:8000"`},
-		{"listen on a port that is none", "[server]\nlisten = \"localhost:http\"", `2:10: server.listen: "localhost:http" is not an address`},
+		{"listen on an invalid port", "[server]\nlisten = \"localhost:http\"", `2:10: server.listen: "localhost:http" is not an address`},
 		{"column after CRLF", "[chat]\r\napprove = 1\r\n", `2:11: chat.approve: must be a string, got a whole number`},
 		{"column after a byte order mark", "\ufeffsandbox = 1\n", `1:11: sandbox: must be a string, got a whole number`},
 	} {

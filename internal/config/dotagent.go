@@ -88,7 +88,7 @@ func envLine(line string) (name, value string, err error) {
 	name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !ok || !envName.MatchString(name) {
-		return "", "", errors.New("want NAME=VALUE (what stands there is not shown: it may be a secret)")
+		return "", "", errors.New("want NAME=VALUE (the line is not shown: it may contain a secret)")
 	}
 	switch value, ok = unquoteEnv(value); {
 	case !ok:

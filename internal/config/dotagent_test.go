@@ -24,13 +24,13 @@ func TestJobSecrets(t *testing.T) {
 	}
 	own := &Secrets{names: map[string]Secret{"BOTH": NewSecret("ours")}}
 
-	t.Run("without the file ours are all there are", func(t *testing.T) {
+	t.Run("without the file there are only our own secrets", func(t *testing.T) {
 		all, problems := d.JobSecrets(own)
 		if got, _ := all.Lookup("BOTH"); got.Reveal() != "ours" || problems != nil {
 			t.Errorf("got %q, %v", got.Reveal(), problems)
 		}
 	})
-	t.Run("ours go before dotagent's, and its lines are read as it reads them", func(t *testing.T) {
+	t.Run("our own secrets come first, and dotagent's lines are read as dotagent reads them", func(t *testing.T) {
 		write("# tokens\n\nBOTH=theirs\nexport PLAIN = a b \nDOUBLE=\"x\\ny\\\\n\\\"\"\nSINGLE='a\\n$HOME'\nEMPTY=\nQUOTED=\"a=b\"\n", 0o600)
 		all, problems := d.JobSecrets(own)
 		if len(problems) > 0 {
@@ -42,7 +42,7 @@ func TestJobSecrets(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a bad line is told by its place, keeps no other away, and is not shown", func(t *testing.T) {
+	t.Run("a bad line is reported by its position, does not affect the others, and is not shown", func(t *testing.T) {
 		write("hush-hush\nGOOD=1\nOPEN=\"hush\nREF=op://vault/hush/field\n1X=hush\n", 0o600)
 		all, problems := d.JobSecrets(own)
 		if got, _ := all.Lookup("GOOD"); got.Reveal() != "1" || len(problems) != 4 || problems[0].Line != 1 || problems[1].Line != 3 {
@@ -54,7 +54,7 @@ func TestJobSecrets(t *testing.T) {
 			}
 		}
 		if _, ok := all.Lookup("REF"); ok {
-			t.Error("a reference was taken for its value")
+			t.Error("a reference was used as a value")
 		}
 	})
 	t.Run("a file that others may read is refused with the chmod", func(t *testing.T) {

@@ -13,7 +13,7 @@ type Section struct {
 type Key struct {
 	Name      string
 	Default   string // the value without the key, as TOML; "": Otherwise describes it
-	Otherwise string // what applies without the key, in words, if that is no value
+	Otherwise string // what applies without the key, in words, if that is not a value
 	Example   string // a value as TOML, if there is no Default
 	Doc       string // what the key does, in a sentence
 }
@@ -30,7 +30,7 @@ func Sections() []Section {
 		}},
 		modelSection(),
 		{Name: "chat", Doc: "The agent.", Keys: []Key{
-			{Name: "approve", Otherwise: "a terminal asks, -p wants --yes, HTTP does not ask", Example: `"ask"`,
+			{Name: "approve", Otherwise: "a terminal asks, -p needs --yes, HTTP does not ask", Example: `"ask"`,
 				Doc: `What happens when a built-in tool would change something: "ask", "auto" or "deny".`},
 			{Name: "compact", Default: `"summarize"`,
 				Doc: `How a conversation that is too long is made shorter: "summarize", "drop", "checkpoint" or "delegate".`},
@@ -38,13 +38,13 @@ func Sections() []Section {
 		}},
 		{Name: "server", Doc: "The daemon, patchbay serve.", Keys: []Key{
 			{Name: "listen", Default: `"127.0.0.1:8000"`, Doc: "The address it listens at; also serve --listen."},
-			{Name: "hosts", Default: `[]`, Doc: "Names by which clients may call it, beside loopback and its own address."},
+			{Name: "hosts", Default: `[]`, Doc: "Names by which clients may call it, in addition to loopback and its own address."},
 			{Name: "token", Otherwise: "no token is asked for", Example: `"…"`,
 				Doc: "The token that every client must send; required for any address but loopback. Then run chmod 600 on this file."},
 		}},
 		{Name: "jobs", Doc: "Scheduled agents.", Keys: []Key{
 			{Name: "dirs", Otherwise: "agents/ beside this file, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
-				Doc: "Where agents are searched: each of these directories has one directory for each agent."},
+				Doc: "Where Patchbay looks for agents: each of these directories has one directory for each agent."},
 		}},
 		{Name: "telemetry", Doc: "Traces for an OpenTelemetry collector.", Keys: []Key{
 			{Name: "otlp", Default: `""`, Doc: "Where a daemon sends every trace, such as http://127.0.0.1:4318; empty: nowhere."},
@@ -99,7 +99,7 @@ func pluginSection() Section {
 		{Name: "timeout", Otherwise: "the dialect's", Example: `"5s"`, Doc: "How long a hook may take."},
 		{Name: "tool_timeout", Otherwise: "the dialect's", Example: `"2m"`, Doc: "How long a tool or method may take."},
 		{Name: "standby", Default: `0`, Doc: "mine and dotagent: how many processes are started ahead and wait for their call."},
-		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on beside the dialect's own list."},
+		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list."},
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},
 		{Name: "capabilities", Otherwise: "what the plugin declares", Example: `["read:fs:/srv/notes", "net:example.org:443"]`,

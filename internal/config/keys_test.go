@@ -35,8 +35,8 @@ var sectionsOf = map[string]string{
 	"readConnects": "connect.", "readServers": "mcp.",
 }
 
-// TestTheTableOfKeysIsWhatIsRead: Sections has exactly the keys that schema.go reads.
-func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
+// TestTheTableOfKeysMatchesTheSchema: Sections has exactly the keys that schema.go reads.
+func TestTheTableOfKeysMatchesTheSchema(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func compareKeys(t *testing.T, what string, got []string) {
 	}
 	for _, key := range listed() {
 		if !slices.Contains(got, key) {
-			t.Errorf("the table in keys.go has %s, which is not among what %s", key, what)
+			t.Errorf("the table in keys.go has %s, which is not a key that %s", key, what)
 		}
 	}
 }

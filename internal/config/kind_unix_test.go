@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestWhatIsNoRegularFileIsAnErrorAtOnce: reading a named pipe would wait for a writer, so it is an
-// error.
-func TestWhatIsNoRegularFileIsAnErrorAtOnce(t *testing.T) {
+// TestOnlyRegularFilesAreRead: any other file is an error at once. Reading a named pipe would wait
+// for a writer.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe.toml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestExposed(t *testing.T) {
 	}{
 		{"a token that all can read", token, 0o644, "holds server.token, and others can read it (mode 0644)"},
 		{"a token that the group can read", token, 0o640, "holds server.token"},
-		{"a token of one's own", token, 0o600, ""},
+		{"a token that only the owner can read", token, 0o600, ""},
 		{"no token", "[server]\n", 0o644, ""},
 		{"the engine's password", "[engine]\nurl = \"nats://a:4222, nats://me:pw@b:4222\"\n", 0o644, "holds engine.url with a password"},
 		{"an engine without one", "[engine]\nurl = \"nats://a:4222\"\n", 0o644, ""},

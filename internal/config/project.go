@@ -74,11 +74,11 @@ func ParseProject(path string, data []byte) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{Plugins: make(map[string]map[string]any)}
-	onlyKeys(top, "plugins")
+	reportOtherKeys(top, "plugins")
 	plugins := top.Table("plugins")
 	for _, name := range plugins.Names() {
 		t := plugins.Table(name)
-		onlyKeys(t, "config")
+		reportOtherKeys(t, "config")
 		if config := t.Free("config"); config != nil {
 			p.Plugins[name] = config
 		}
@@ -90,8 +90,8 @@ func ParseProject(path string, data []byte) (*Project, error) {
 	return p, nil
 }
 
-// onlyKeys reports every other key as a mistake, so that none is ignored silently.
-func onlyKeys(t *document.Table, allowed string) {
+// reportOtherKeys reports every other key as a mistake, so that none is ignored silently.
+func reportOtherKeys(t *document.Table, allowed string) {
 	for _, name := range t.Names() {
 		if name != allowed {
 			t.Bad(name, "put it into your own config.toml", "a project's configuration has nothing but [plugins.NAME] config")

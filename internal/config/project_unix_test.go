@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestAProjectThatMayNotBeListed: a project directory without read permission is no error.
+// TestAProjectThatMayNotBeListed: a project directory without read permission is not an error.
 func TestAProjectThatMayNotBeListed(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may list everything")

@@ -11,5 +11,5 @@ import (
 // TestKindsAgain: for every user, only regular files are read, and files that others may read are
 // reported.
 func TestKindsAgain(t *testing.T) {
-	rerun.Tests(t, "TestWhatIsNoRegularFileIsAnErrorAtOnce", "TestExposed", "TestAPipeThatTakesTheFilesPlace")
+	rerun.Tests(t, "TestOnlyRegularFilesAreRead", "TestExposed", "TestAPipeThatTakesTheFilesPlace")
 }

@@ -6,13 +6,13 @@ import (
 )
 
 const sampleHead = `# Patchbay's configuration. Every setting below is commented out and shows its default, or an
-# example where there is none: this file changes nothing until you remove a # at the beginning of a
+# example if it has none: this file changes nothing until you remove a # at the beginning of a
 # line. Remove the one before the [section] above it too.
 #
 #   patchbay config show    what is in force, and from which file and line
 #   patchbay config edit    edit this file; it is checked before it is written
 #
-# docs/configuration.md explains all of it. Keys and passwords belong into secrets.toml beside this file.
+# docs/configuration.md explains all of it. Keys and passwords belong in secrets.toml beside this file.
 `
 
 // Sample returns a config.toml with every section and key, each with its description, all commented

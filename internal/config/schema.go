@@ -248,7 +248,7 @@ func readServers(tables []*document.Table) []MCP {
 
 func checkServer(t *document.Table, m MCP) {
 	if m.Name != "" && !isServerName(m.Name) {
-		t.Bad("name", "use letters, digits, - and _", "%q is no name for a plugin", document.Cut(m.Name))
+		t.Bad("name", "use letters, digits, - and _", "%q is not a valid plugin name", document.Cut(m.Name))
 	}
 	switch {
 	case len(m.Command) == 0 && m.URL == "":
@@ -258,14 +258,14 @@ func checkServer(t *document.Table, m MCP) {
 	case m.URL != "":
 		checkURL(t, "url", m.URL, "http", "https")
 		if len(m.Env) > 0 {
-			t.Bad("env", "remove it", "a server at a url has no environment of ours")
+			t.Bad("env", "remove it", "only a server with a command has an environment")
 		}
 	case len(m.Headers) > 0:
 		t.Bad("headers", "remove it", "a server with a command has no headers")
 	}
 	for name := range m.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			t.Bad("env", "write NAME = \"value\"", "%q is no name of a variable", document.Cut(name))
+			t.Bad("env", "write NAME = \"value\"", "%q is not the name of a variable", document.Cut(name))
 		}
 	}
 }

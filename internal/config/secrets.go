@@ -155,7 +155,7 @@ func withoutText(err error) error {
 		return err
 	}
 	for i := range e.Problems {
-		e.Problems[i].Message = "not valid TOML (what stands there is not shown: it may be a secret)"
+		e.Problems[i].Message = "not valid TOML (the text is not shown: it may contain a secret)"
 		e.Problems[i].Key = ""
 	}
 	return e

@@ -51,7 +51,7 @@ func TestLoadSecretsWithoutFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := s.Lookup("A"); ok {
-		t.Error("a secret out of nowhere")
+		t.Error("a secret that no file has")
 	}
 	var none *Secrets
 	if _, ok := none.Lookup("A"); ok || none.Plugin("a").Reveal() != nil {
@@ -101,7 +101,7 @@ func TestLoadSecretsNeverQuotesTheFile(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "31337") {
-				t.Errorf("the secret is out: %v", err)
+				t.Errorf("the error contains the secret: %v", err)
 			}
 		})
 	}
@@ -195,7 +195,7 @@ func FuzzSecrets(f *testing.F) {
 		data = append(slices.Clip(data), "\nZ_KEY = \""+secret+"\"\n"...)
 		s, err := parseSecrets("f", data)
 		if text := fmt.Sprintf("%v %+v %#v %v", s, s, s, err); strings.Contains(text, secret) {
-			t.Fatalf("%q: it can be read in %s", data, text)
+			t.Fatalf("%q: the secret is in %s", data, text)
 		}
 		if err == nil {
 			if s == nil {

@@ -42,10 +42,10 @@ var encodings = []func(string) string{
 	func(name string) string { return url.PathEscape(url.PathEscape(name)) },
 }
 
-// dear lists the routes on which a request takes a tenth of a second, because it starts an
+// slowRoutes lists the routes on which a request takes a tenth of a second, because it starts an
 // interpreter or searches all directories of plugins. In a short run these routes share the names
 // and encodings.
-var dear = []string{"/plugin/validate", "/plugin/save", "/v1/python/check", "/v1/plugins/{name}/executable"}
+var slowRoutes = []string{"/plugin/validate", "/plugin/save", "/v1/python/check", "/v1/plugins/{name}/executable"}
 
 // An operation is a route of the OpenAPI document.
 type operation struct {
@@ -228,7 +228,7 @@ func TestNamesStayNames(t *testing.T) {
 			if o.path == "/v1/events" { // a stream that does not end; httpapi tests its parameters
 				t.Skip("a stream")
 			}
-			turn := slices.Index(dear, o.path)
+			turn := slices.Index(slowRoutes, o.path)
 			for i, name := range nasty {
 				if strings.Contains(o.path, "{") {
 					for j, encode := range encodings {
@@ -237,7 +237,7 @@ func TestNamesStayNames(t *testing.T) {
 						}
 					}
 				}
-				if o.body != nil && (turn < 0 || soak.Pair(i, turn, len(dear))) {
+				if o.body != nil && (turn < 0 || soak.Pair(i, turn, len(slowRoutes))) {
 					check(o.method, o.at("greeter"), o.with(name))
 				}
 				for _, q := range o.query {
@@ -264,7 +264,7 @@ func TestNamesStayNames(t *testing.T) {
 					t.Fatal(err)
 				}
 				check("POST", "/plugin/validate", string(body))
-				if !namesOfOurs[name] {
+				if !validNames[name] {
 					check("POST", "/plugin/save", string(body))
 				}
 			}
@@ -281,8 +281,8 @@ func TestNamesStayNames(t *testing.T) {
 	s.works("all of them")
 }
 
-// namesOfOurs lists the nasty names that a plugin may have.
-var namesOfOurs = map[string]bool{"_private": true, "con": true, "nul": true, "null": true, "0": true, "1e999": true}
+// validNames lists the nasty names that a plugin may have.
+var validNames = map[string]bool{"_private": true, "con": true, "nul": true, "null": true, "0": true, "1e999": true}
 
 // TestBodies checks that every route answers a wrong body with a short client error.
 func TestBodies(t *testing.T) {

@@ -32,7 +32,7 @@ func drip(t *testing.T, conn *net.TCPConn, text string) string {
 	go func() {
 		all, err := io.ReadAll(conn)
 		if errors.Is(err, os.ErrDeadlineExceeded) { // a reset ends it as a close does
-			t.Error("the daemon does not hang up")
+			t.Error("the daemon does not close the connection")
 		}
 		answer <- string(all)
 	}()
@@ -118,14 +118,14 @@ func TestCrowd(t *testing.T) {
 	for range 20 {
 		got := readReplies(bufio.NewReader(s.dial()), -1)
 		if len(got) != 1 || got[0].status != http.StatusServiceUnavailable || !strings.Contains(got[0].body, "Too many connections") {
-			t.Fatalf("one too many: %+v", got)
+			t.Fatalf("one connection too many: %+v", got)
 		}
 	}
 	if got := s.overSocket("/v1/health"); got.status != http.StatusOK {
 		t.Errorf("over the socket: %+v", got)
 	}
 	held[0].Close()
-	eventually(t, "a place that was left is taken", func() bool {
+	eventually(t, "a free place is used again", func() bool {
 		conn := s.dial()
 		defer conn.Close()
 		fmt.Fprintf(conn, "GET /features HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", s.addr)
@@ -207,7 +207,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 	}
 	first.Close()
-	eventually(t, "a place that was left is free", func() bool {
+	eventually(t, "the place of a closed stream is free", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, "GET", "http://"+s.addr+"/v1/events", nil)
@@ -253,7 +253,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	for seen := 0; seen < many; {
 		line, err := events.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the one that reads: %v after %d events", err, seen)
+			t.Fatalf("the client that reads: %v after %d events", err, seen)
 		}
 		if strings.HasPrefix(line, "data: ") {
 			seen++

@@ -99,7 +99,7 @@ func TestSandboxesOnTheSockets(t *testing.T) {
 		t.Errorf("another program at the engine's: %s", got)
 	}
 	if !strings.Contains(s.log.String(), "the caller is in a sandbox of Patchbay's") {
-		t.Errorf("the log does not tell: %s", s.log)
+		t.Errorf("the log does not say so: %s", s.log)
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 )
 
 // One daemon at a time listens on the socket. A daemon that wants the socket takes the claim, a
-// lock that is held only for a moment. It asks the running daemon to yield, which one does that a
-// hook has started. Then it replaces the socket with its own, so that at every moment some daemon
-// listens. The other daemon answers its remaining calls and ends.
+// lock that is held only for a moment. It asks the running daemon to yield; only a daemon that a
+// hook has started does. Then it replaces the socket with its own, so that at every moment some
+// daemon listens. The other daemon answers its remaining calls and ends.
 
 const (
 	claimTime = 20 * time.Second // waiting for other daemons that want the socket
@@ -30,7 +30,7 @@ const (
 	lastCalls = 150 * time.Millisecond
 )
 
-// ErrRunning reports that a daemon is running and does not yield.
+// ErrRunning reports that a daemon is running and does not yield the socket.
 var ErrRunning = errors.New("a daemon is running already")
 
 // A place is the socket that a daemon listens on.

@@ -196,7 +196,7 @@ func (h house) begin(c *Core, id string) (ended <-chan *chat.Result) {
 			}
 		}})
 		if err == nil || r == nil {
-			h.t.Errorf("a turn that was to be interrupted: %+v, %v", r, err)
+			h.t.Errorf("a turn that should be interrupted: %+v, %v", r, err)
 		}
 		over <- r
 	}()
@@ -272,7 +272,7 @@ func TestJournal(t *testing.T) {
 		}
 	}
 	if slices.Contains(kinds, string(chat.TextDelta)) {
-		t.Errorf("text is kept by the piece: %v", kinds)
+		t.Errorf("pieces of text are stored: %v", kinds)
 	}
 	if err := (sessions{c}).Delete(t.Context(), id); err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// TestDamageIsTold flips eight bytes of a transcript. The daemon starts with all undamaged
+// TestDamageIsReported flips eight bytes of a transcript. The daemon starts with all undamaged
 // messages. Log, health and doctor report the damage with counts, until a repair was run.
-func TestDamageIsTold(t *testing.T) {
+func TestDamageIsReported(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
 	id := h.session(c)

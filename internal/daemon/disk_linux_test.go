@@ -16,11 +16,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that must write then
-// fails, says why and names the directory. The health is degraded, and stored data can still be
-// read. When there is space again, everything works. The same holds if another process runs the
+// TestFullDiskIsReportedByEveryRequest fills the disk of a daemon. Every request that must write
+// then fails, says why and names the directory. The health is degraded, and stored data can still
+// be read. When there is space again, everything works. The same holds if another process runs the
 // engine.
-func TestFullDiskIsToldByEveryRequest(t *testing.T) {
+func TestFullDiskIsReportedByEveryRequest(t *testing.T) {
 	t.Parallel()
 	for _, guest := range []bool{false, true} {
 		name := map[bool]string{false: "the daemon runs the engine", true: "another process runs it"}[guest]
@@ -87,7 +87,7 @@ func testFullDisk(t *testing.T, guest bool) {
 		t.Errorf("doctor: %d %s", got.status, got.body)
 	}
 	if got := s.do("GET", "/session/"+id, ""); got.status != http.StatusOK || !strings.Contains(got.body, "before") {
-		t.Errorf("what is stored: %d %s", got.status, got.body)
+		t.Errorf("stored data: %d %s", got.status, got.body)
 	}
 
 	if err := os.Remove(filling); err != nil {

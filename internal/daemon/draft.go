@@ -50,7 +50,7 @@ func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
 		fmt.Fprintf(&ask, "Use these hooks: %s.\n", joined(d.Hooks))
 	}
 	if d.Previous != "" {
-		fmt.Fprintf(&ask, "\nThis was the last try:\n```python\n%s\n```\nWhat is to change: %s\n", d.Previous, d.Feedback)
+		fmt.Fprintf(&ask, "\nThis was the last try:\n```python\n%s\n```\nWhat should change: %s\n", d.Previous, d.Feedback)
 	}
 	reply, err := c.Model().Reply(ctx, &model.Request{System: draftPrompt,
 		Messages: []model.Message{{Role: model.User, Content: ask.String()}}}, nil)

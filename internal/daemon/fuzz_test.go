@@ -15,7 +15,7 @@ func FuzzCode(f *testing.F) {
 		code, err := codeOf(text)
 		if err != nil {
 			if code != "" {
-				t.Errorf("%q: %q beside %v", text, code, err)
+				t.Errorf("%q: code %q and the error %v", text, code, err)
 			}
 			return
 		}

@@ -80,7 +80,7 @@ func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.
 	ctx, cancel := context.WithTimeout(ctx, max(limit-hookMargin, limit/2))
 	defer cancel()
 	result := e.fire(ctx, r.Dir)
-	if errors.Is(context.Cause(ctx), errStopping) { // the daemon that takes the place is asked again
+	if errors.Is(context.Cause(ctx), errStopping) { // the hook asks the daemon that takes this one's place
 		return nil, &httpapi.UnavailableError{Reason: errStopping.Error()}
 	}
 	c.hostRecords.add(c, func(ctx context.Context) { e.record(ctx, result) })

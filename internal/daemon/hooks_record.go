@@ -73,7 +73,7 @@ func (r *hostRecords) close() {
 	}
 }
 
-// record stores the event's traces, and its session if that is new. The session of a probe is no
+// record stores the event's traces, and its session if that is new. The session of a probe is not a
 // conversation, and is not stored.
 func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	if e.session != "" && e.Moment.Session != codehook.ProbeSession {

@@ -129,7 +129,7 @@ func TestTurnsOfOtherAgents(t *testing.T) {
 		t.Errorf("%s %s %q", before, first, text)
 	}
 	if got, text := at("PreToolUse", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{}}); got != first || text != "fix it" {
-		t.Errorf("a call belongs to another turn, or does not know what was said: %s %q", got, text)
+		t.Errorf("a call belongs to another turn, or does not have the user's message: %s %q", got, text)
 	}
 	if got, _ := at("Stop", map[string]any{"last_assistant_message": "done"}); got != first {
 		t.Errorf("the end belongs to another turn: %s", got)
@@ -139,12 +139,12 @@ func TestTurnsOfOtherAgents(t *testing.T) {
 	}
 	own, _ := at("PreToolUse", map[string]any{"prompt_id": "p", "tool_name": "Bash", "tool_input": map[string]any{}})
 	if again, _ := at("PostToolUse", map[string]any{"prompt_id": "p", "tool_name": "Bash", "tool_input": map[string]any{}, "tool_response": map[string]any{}}); own != again {
-		t.Errorf("one turn by the agent's own word: %s, %s", own, again)
+		t.Errorf("one turn by the agent's own id: %s, %s", own, again)
 	}
 }
 
-// TestAProbeIsNoSession: what `patchbay hook status` sends is answered, and not listed as a
-// conversation.
+// TestAProbeIsNoSession: the probe of `patchbay hook status` is answered, but not listed as a
+// session.
 func TestAProbeIsNoSession(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
@@ -169,13 +169,13 @@ func TestDoubles(t *testing.T) {
 		id    string
 		want  bool
 	}{
-		{"the first is asked about", codehook.Cursor, "1", false},
-		{"the same call by another agent's hook is not", codehook.Claude, "1", true},
-		{"a number that is used again is another call", codehook.Cursor, "1", false},
+		{"plugins are asked about the first", codehook.Cursor, "1", false},
+		{"but not about the same call through another agent's hook", codehook.Claude, "1", true},
+		{"an id that is used again is another call", codehook.Cursor, "1", false},
 		{"so is its double", codehook.Claude, "1", true},
 		{"the same agent twice is two calls", codehook.Codex, "2", false},
 		{"", codehook.Codex, "2", false},
-		{"without a number nothing is a double", codehook.Cursor, "", false},
+		{"without an id no event is a double", codehook.Cursor, "", false},
 		{"", codehook.Claude, "", false},
 	} {
 		if got := see(c.agent, c.id); got != c.want {
@@ -192,7 +192,7 @@ type hookServed struct {
 	ended  chan error
 }
 
-// serveHooks starts one that claims to be of a version.
+// serveHooks starts such a daemon, which reports the given version.
 func (h house) serveHooks(version string, idle time.Duration) *hookServed {
 	h.t.Helper()
 	o := h.options()

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestWhoWatchesStartsNoProcess checks that health, metrics and lists ask no plugin, and that
+// TestMonitoringStartsNoProcess checks that health, metrics and lists ask no plugin, and that
 // plugin info and doctor ask all of them within one deadline.
-func TestWhoWatchesStartsNoProcess(t *testing.T) {
+func TestMonitoringStartsNoProcess(t *testing.T) {
 	h := newHouse(t)
 	record := filepath.Join(h.home, "asked")
 	names := []string{"one", "two", "three"}

@@ -310,7 +310,7 @@ func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st jo
 		now := time.Now()
 		info.Next, info.NextRuns = timeOrNil(s.Next(now)), nextRuns(s, now)
 	}
-	if st.Active != "" && info.NextAttempt == nil { // the state has it of scheduled runs alone
+	if st.Active != "" && info.NextAttempt == nil { // the state has it only for scheduled runs
 		run, err := j.Store.Run(ctx, st.Active)
 		if err != nil && !errors.Is(err, job.ErrNoRun) {
 			return info, err

@@ -103,7 +103,7 @@ func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
 		found := j.Examine(ctx)
 		for _, f := range found {
 			if f.Severity != pluginhost.SeverityInfo && ctx.Err() == nil && !slices.Contains(told, f) {
-				j.core.log.Warn("a manifest is at fault", "agent", strings.TrimPrefix(f.Plugin, "agent "), "path", f.Where, "err", f.Problem, "fix", f.Fix)
+				j.core.log.Warn("a manifest has a problem", "agent", strings.TrimPrefix(f.Plugin, "agent "), "path", f.Where, "err", f.Problem, "fix", f.Fix)
 			}
 		}
 		told = found

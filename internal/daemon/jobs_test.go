@@ -40,7 +40,7 @@ func TestJobsOverHTTP(t *testing.T) {
 	c := h.open("")
 	j := jobs{c.Jobs}
 	if _, err := j.Start(t.Context(), "nobody", "", false); !errors.Is(err, httpapi.ErrNoJob) {
-		t.Errorf("an agent that is not there: %v", err)
+		t.Errorf("an unknown agent: %v", err)
 	}
 	started, err := j.Start(t.Context(), "greeter", "", true)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestJobsOverHTTP(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Last == nil || list[0].Streak != 1 || list[0].Next == nil || list[1].Error == "" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	eventually(t, "the journal tells of the run", func() bool {
+	eventually(t, "the journal has the run", func() bool {
 		kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Kinds: []string{"job.success"}}, 0)
 		return err == nil && len(kept) == 1 && strings.Contains(string(kept[0].Data), id)
 	})

@@ -63,7 +63,7 @@ func (p peers) admits(conn *net.UnixConn) bool {
 // sandboxed is the whole answer to a caller that is in a sandbox, or may be in one. It is sent
 // before the caller's request is read.
 const sandboxed = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
-	"{\"detail\":\"Calls from inside a sandbox of Patchbay's are refused, and calls from processes that may be inside one.\"}\n"
+	"{\"detail\":\"Calls from inside a sandbox of Patchbay's are refused, and so are calls from processes that may be inside one.\"}\n"
 
 // A bounded listener limits how many clients are connected at once. It answers the others with an
 // error. So connections that clients leave open cannot use up the descriptors that plugins need.

@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// MCPOptions say what MCP clients are offered beside the tools of plugins.
+// MCPOptions say what MCP clients are offered in addition to the tools of plugins.
 type MCPOptions struct {
 	Builtin bool // the built-in tools
 	Methods bool // the methods of kaged plugins

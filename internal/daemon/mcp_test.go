@@ -77,7 +77,7 @@ func TestMCPOverHTTP(t *testing.T) {
 		select {
 		case <-told:
 		case <-time.After(patience):
-			t.Fatal("the client was not told")
+			t.Fatal("the client was not notified")
 		}
 		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 			if slices.ContainsFunc(s.mcpTools(client), func(t *sdk.Tool) bool { return t.Name == "second_echo" }) {
@@ -88,7 +88,7 @@ func TestMCPOverHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a stranger is refused", func(t *testing.T) {
+	t.Run("requests of other origins are refused", func(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 		for _, headers := range [][]string{{"Origin", "http://evil.example"}, {"Host", "evil.example"}, {"Sec-Fetch-Site", "cross-site"}} {
 			if got := s.do("POST", "/mcp", body, append(headers, "Accept", "application/json, text/event-stream")...); headers[0] != "Host" && got.status != 403 {

@@ -42,16 +42,16 @@ func (n *counts) observe(c *Core) {
 		})
 	}
 	perPlugin("patchbay_plugin_calls_total", "Calls to plugins.", func(p pluginhost.PluginCount) float64 { return float64(p.Calls) })
-	perPlugin("patchbay_plugin_errors_total", "Calls to plugins that failed, time-outs included.", func(p pluginhost.PluginCount) float64 { return float64(p.Errors) })
+	perPlugin("patchbay_plugin_errors_total", "Calls to plugins that failed, including timeouts.", func(p pluginhost.PluginCount) float64 { return float64(p.Errors) })
 	perPlugin("patchbay_plugin_restarts_total", "Plugins that died and were started again.", func(p pluginhost.PluginCount) float64 { return float64(p.Restarts) })
 	n.all.Observe(metrics.Measured, "patchbay_plugins", "Plugins, by dialect and state.", []string{"dialect", "state"}, func(show metrics.Show) {
 		for _, p := range c.Host.Plugins() {
 			show(1, p.Dialect, string(p.State))
 		}
 	})
-	n.all.Observe(metrics.Counted, "patchbay_events_dropped_total", "Events that the journal could not keep.", nil,
+	n.all.Observe(metrics.Counted, "patchbay_events_dropped_total", "Events that the journal could not store.", nil,
 		func(show metrics.Show) { show(float64(c.Journal.Dropped())) })
-	n.all.Observe(metrics.Counted, "patchbay_telemetry_spans_total", "Spans for the OpenTelemetry collector, by what became of them.", []string{"result"},
+	n.all.Observe(metrics.Counted, "patchbay_telemetry_spans_total", "Spans for the OpenTelemetry collector, by result.", []string{"result"},
 		func(show metrics.Show) {
 			if e := c.exported(); e != nil {
 				show(float64(e.Sent), "sent")

@@ -41,10 +41,10 @@ func TestPluginsByEitherName(t *testing.T) {
 		t.Fatalf("a file may have a name that another calls itself: %+v", got)
 	}
 	if got := turn("own"); !strings.Contains(got, "hi new") {
-		t.Errorf("the name is that file's now: %s", got)
+		t.Errorf("the name now means that file: %s", got)
 	}
 	if got := turn("file"); !strings.Contains(got, "hi own") {
-		t.Errorf("and the other answers to its file's: %s", got)
+		t.Errorf("the other plugin is found by the name of its file: %s", got)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestSessionPages(t *testing.T) {
 			t.Errorf("%s: %d sessions on %d pages, and %d in all", route, len(got), pages, len(want))
 		}
 		if r := s.do("GET", route+"?after=nowhere", ""); r.status != http.StatusBadRequest || !strings.Contains(r.body, "leave it out to begin with the newest") {
-			t.Errorf("%s: a cursor from nowhere: %d %s", route, r.status, r.body)
+			t.Errorf("%s: an invalid cursor: %d %s", route, r.status, r.body)
 		}
 	}
 }

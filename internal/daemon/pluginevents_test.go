@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 )
 
-// toldOf returns the events of one kind in the journal.
-func (s *served) toldOf(kind string) (all []pluginEvent) {
+// eventsOf returns the events of one kind about plugins in the journal.
+func (s *served) eventsOf(kind string) (all []pluginEvent) {
 	s.t.Helper()
 	events, err := s.Journal.Read(s.t.Context(), 0, journal.Filter{Kinds: []string{kind}}, 0)
 	if err != nil {
@@ -37,21 +37,21 @@ func TestACrashIsAnEvent(t *testing.T) {
 	s := h.serve("", Limits{})
 	pid := s.do("GET", "/v1/plugins/notes", "").plugin(t).Pid
 	s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
-	eventually(t, "the plugin is told to be down", func() bool {
-		all := s.toldOf(stateEvent)
+	eventually(t, "the plugin is reported as down", func() bool {
+		all := s.eventsOf(stateEvent)
 		return len(all) > 0 && all[0].Plugin == "notes" && all[0].Pid == nil && all[0].Error != nil && all[0].Health == "restarting" && !strings.Contains(*all[0].Error, "of ink")
 	})
-	eventually(t, "the plugin is told to be up again", func() bool {
-		all := s.toldOf(stateEvent)
+	eventually(t, "the plugin is reported as up again", func() bool {
+		all := s.eventsOf(stateEvent)
 		last := all[len(all)-1]
 		return last.Pid != nil && *last.Pid != *pid && last.State == "ready"
 	})
-	if all := s.toldOf(logEvent); len(all) == 0 || all[0].Level != "stderr" || all[0].Text != "out [secret]" {
-		t.Errorf("its last words: %+v", all)
+	if all := s.eventsOf(logEvent); len(all) == 0 || all[0].Level != "stderr" || all[0].Text != "out [secret]" {
+		t.Errorf("its last lines: %+v", all)
 	}
 	s.changeConfig(`{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
-	eventually(t, "the plugin is told to be disabled", func() bool {
-		all := s.toldOf(stateEvent)
+	eventually(t, "the plugin is reported as disabled", func() bool {
+		all := s.eventsOf(stateEvent)
 		return all[len(all)-1].State == "disabled"
 	})
 }
@@ -71,24 +71,24 @@ func TestAPluginCannotFillTheJournal(t *testing.T) {
 	}
 	s.pluginEvents.wrote("kaged", "other", pluginlog.Line{Level: "stderr", Text: "me too"})
 	for kind, want := range map[string]int{logEvent: burst + 1, deniedEvent: burst} {
-		eventually(t, "the first of them are kept", func() bool { return len(s.toldOf(kind)) == want })
+		eventually(t, "the first of them are stored", func() bool { return len(s.eventsOf(kind)) == want })
 	}
 	key := budgetKey{logEvent, "kaged", "notes"}
 	s.pluginEvents.mu.Lock()
 	s.pluginEvents.budgets[key].at = time.Now().Add(-refillEvery) // as if this time had passed
 	s.pluginEvents.mu.Unlock()
 	s.pluginEvents.tellLeftOut(logEvent, pluginEvent{Plugin: "notes", Dialect: "kaged"})
-	eventually(t, "it is told how many were left out", func() bool {
-		all := s.toldOf(logEvent)
+	eventually(t, "an event says how many were left out", func() bool {
+		all := s.eventsOf(logEvent)
 		last := all[len(all)-1]
 		return last.Plugin == "notes" && last.LeftOut == 1000-burst && last.Text == ""
 	})
-	for _, e := range s.toldOf(logEvent) {
+	for _, e := range s.eventsOf(logEvent) {
 		if len(e.Text) > mostEventText+3 {
 			t.Errorf("a line of %d bytes", len(e.Text))
 		}
 	}
-	if all := s.toldOf(deniedEvent); all[0].What != "connection" || all[0].LeftOut != 1 {
+	if all := s.eventsOf(deniedEvent); all[0].What != "connection" || all[0].LeftOut != 1 {
 		t.Errorf("%+v", all[0])
 	}
 }

@@ -69,7 +69,7 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 		{"a method answers", "/v1/plugins/notes/call", `{"method":"notes.config"}`, 200, `{"plugin":"notes","method":"notes.config","result":{"level":1},"error":null}`},
 		{"params are an object", "/v1/plugins/notes/call", `{"method":"notes.config","params":[1]}`, 422, "params"},
 		{"a method that is not declared", "/v1/plugins/notes/call", `{"method":"notes.nope"}`, 404, "Method not found: notes.nope"},
-		{"a plugin that is not there", "/v1/plugins/nope/call", `{"method":"a.b"}`, 404, "Plugin not found: nope"},
+		{"an unknown plugin", "/v1/plugins/nope/call", `{"method":"a.b"}`, 404, "Plugin not found: nope"},
 		{"an error of the plugin's", "/v1/plugins/notes/call", `{"method":"notes.refuse"}`, 502, "I would rather not"},
 	} {
 		got := s.do("POST", tc.path, tc.body)
@@ -79,9 +79,9 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestACrashDuringAToolCallIsThePlugins checks that the daemon stays healthy and names the plugin
+// TestACrashDuringAToolCallNamesThePlugin checks that the daemon stays healthy and names the plugin
 // that crashed.
-func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
+func TestACrashDuringAToolCallNamesThePlugin(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	got := s.do("POST", "/v1/tools/notes.where/call", `{"arguments":{}}`)
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"success":true`) || !strings.Contains(got.body, `"error":null`) {
@@ -122,7 +122,7 @@ func TestATracedToolCallOverHTTP(t *testing.T) {
 		t.Errorf("a crash: %+v, %+v", r, r.Step)
 	}
 	if got := s.do("POST", "/v1/tools/notes.nope/call", `{"trace":true}`); got.status != http.StatusNotFound {
-		t.Errorf("a tool that is not there: %d %s", got.status, got.body)
+		t.Errorf("an unknown tool: %d %s", got.status, got.body)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestArgumentsOverHTTP(t *testing.T) {
 		status     int
 		says       string
 	}{
-		{"what it takes", `{"loud":true,"times":2}`, http.StatusOK, `"success":true`},
+		{"valid arguments", `{"loud":true,"times":2}`, http.StatusOK, `"success":true`},
 		{"an argument of another type", `{"loud":"yes"}`, http.StatusBadRequest, "Tool notes.where does not take these arguments: loud"},
 		{"one out of its range, and one that it does not have", `{"times":0,"luod":true}`, http.StatusBadRequest, `it has no argument \"luod\": did you mean loud?`},
 	} {

@@ -280,7 +280,7 @@ func TestALinkIsNoOtherProject(t *testing.T) {
 		}
 	}
 	if got := c.projects.roots(); got != repo {
-		t.Errorf("open beside the daemon's own: %s", got)
+		t.Errorf("open in addition to the daemon's own: %s", got)
 	}
 }
 

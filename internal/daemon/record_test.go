@@ -27,12 +27,12 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 	defer h.close(c)
 	c.record(chat.Event{Type: chat.ToolStarted, Tool: &chat.ToolUse{Name: "deep", Arguments: levels(10_001)}}) // cannot be encoded
 	if n := c.Journal.Dropped(); n != 1 {
-		t.Errorf("%d events are said to be lost, and 1 is", n)
+		t.Errorf("%d events are counted as dropped, want 1", n)
 	}
 	c.post("deep", "", map[string]any{"value": levels(9_999)}) // can be encoded, but the journal's record around it is too deep
 	for deadline := time.Now().Add(patience); c.Journal.Dropped() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d events are said to be lost, and 2 are", c.Journal.Dropped())
+			t.Fatalf("%d events are counted as dropped, want 2", c.Journal.Dropped())
 		}
 	}
 	if !strings.Contains(log.String(), "event dropped") || !strings.Contains(log.String(), "kind=tool.started") {

@@ -12,9 +12,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/recording"
 )
 
-// TestRecordingTellsWhatIsNotInIt checks that a recording names the events that the journal did not
+// TestRecordingNamesMissingEvents checks that a recording names the events that the journal did not
 // store whole, and contains the others.
-func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
+func TestRecordingNamesMissingEvents(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	step := hook.Step{Plugin: "a", Dialect: "scaffold", Hook: "post_user_input", Verdict: hook.Continue, Sent: json.RawMessage(`{"x":1}`)}
 	long := traced(hook.TurnFinal, "ses", "turn", step)

@@ -35,11 +35,11 @@ func TestEveryTurnIsKnown(t *testing.T) {
 			t.Errorf("the second: %v", context.Cause(second))
 		}
 		if other.Err() != nil {
-			t.Error("another session's was interrupted too")
+			t.Error("the turn of another session was interrupted too")
 		}
 		secondDone()
 		if r.interrupt("a") {
-			t.Error("there was none")
+			t.Error("a turn was interrupted although none was running")
 		}
 	})
 	t.Run("shutdown ends all", func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestCancelOverHTTP(t *testing.T) {
 		t.Errorf("once more: %d", got)
 	}
 	if got := post("/v1/runs/sleeper/one/20260101T000000.000Z/cancel"); got != http.StatusNotFound {
-		t.Errorf("one that is not there: %d", got)
+		t.Errorf("an unknown run: %d", got)
 	}
 	one, two := start("one"), start("two") // two runs of one agent; both are registered
 	if !c.running.interruptAll(time.Minute) {

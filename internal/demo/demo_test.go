@@ -100,7 +100,7 @@ func TestACommandThatTheGuardLetPassFailsTheDemo(t *testing.T) {
 		ok bool
 	}{
 		"the guard answered":             {&guard, true},
-		"somebody else answered":         {&other, false},
+		"another plugin answered":        {&other, false},
 		"no plugin answered, and it ran": {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

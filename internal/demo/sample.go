@@ -13,7 +13,7 @@ import (
 // A sample is one of the demo's plugins: the binary itself, under another name.
 type sample struct {
 	file   string // the name
-	folder string // below the home directory, where its dialect searches
+	folder string // below the home directory, where its dialect looks for it
 	run    func(args []string, in io.Reader, out io.Writer) error
 }
 

@@ -19,7 +19,7 @@ func (s *show) command(ctx context.Context) error {
 var captions = map[hook.Point]string{
 	hook.CommandBefore: "Before it runs: a plugin adds an argument",
 	hook.CommandAfter:  "After it ran: a plugin rewrites what it printed",
-	hook.CommandDone:   "It has ended: every plugin is told, and waited for",
+	hook.CommandDone:   "It has ended: every plugin is told, all at once",
 }
 
 // drawing is a host that draws every event of a command.
@@ -47,7 +47,7 @@ func (git) Show(command.Command) error { return nil }
 // object is a payload.
 type object map[string]any
 
-// job plays a scheduled job: may it run, where does its output go, and what is notified.
+// job plays a scheduled job: whether it may run, where its output goes, and which message is sent.
 func (s *show) job(ctx context.Context) error {
 	s.part("One scheduled job: preflight, sink, notifier")
 	job := func(more object) object {

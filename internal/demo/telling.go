@@ -67,12 +67,12 @@ func turnCaption(out *hook.Outcome) string {
 		}
 		return "The model calls a tool: the guard looks at it first"
 	case hook.ToolAfter:
-		return "The tool has answered, and a plugin looks at that too"
+		return "The tool has answered: a plugin looks at the answer too"
 	case hook.ModelReply:
 		if !changed(out) {
 			return "" // a harmless text before a tool call
 		}
-		return "The model answers: what looks like a secret does not reach the screen"
+		return "The model answers: text that looks like a secret does not reach the screen"
 	case hook.TurnFinal:
 		return "The answer is signed, by a plugin that has watched the whole turn"
 	}

@@ -32,12 +32,12 @@ func TestComplaints(t *testing.T) {
 	}{
 		{"a text", "a = 1", func(t *Table) { t.Text("a", "") }, `1:5: a: must be a string, got a whole number; put it into quotes: "…"`},
 		{"a text that is a table", "[a]", func(t *Table) { t.Text("a", "") }, `1:2: a: must be a string, got a table; write a string`},
-		{"a text that is there", "a = ''", func(t *Table) { t.Required("a") }, `1:5: a: is required; write a = "…"`},
-		{"a text that is not there", "[b]", func(t *Table) { t.Table("b").Required("a b") }, `1:2: b."a b": is required; write "a b" = "…"`},
+		{"an empty text that is required", "a = ''", func(t *Table) { t.Required("a") }, `1:5: a: is required; write a = "…"`},
+		{"a missing text that is required", "[b]", func(t *Table) { t.Table("b").Required("a b") }, `1:2: b."a b": is required; write "a b" = "…"`},
 		{"one of a few", "a = 'on'", func(t *Table) { OneOf(t, "a", "", "one", "two") }, `1:5: a: must be one of one, two, got "on"; did you mean "one"?`},
 		{"one of a few, and none is near", "a = 'x'", func(t *Table) { OneOf(t, "a", "", "one", "two") }, `1:5: a: must be one of one, two, got "x"; write one of them`},
 		{"a flag", "a = 'true'", func(t *Table) { t.Flag("a") }, `1:5: a: must be true or false, got a string; leave out the quotes`},
-		{"a flag that is none without its quotes", "a = 'yes'", func(t *Table) { t.Flag("a") }, `1:5: a: must be true or false, got a string; write true or false`},
+		{"a text that is not a flag", "a = 'yes'", func(t *Table) { t.Flag("a") }, `1:5: a: must be true or false, got a string; write true or false`},
 		{"a number", "a = 1.5", func(t *Table) { t.Number("a") }, `1:5: a: must be a whole number, got a number with a fraction; leave out the fraction`},
 		{"a number within bounds", "a = 7", func(t *Table) { t.Value("a").Within(1, 5) }, `1:5: a: 7 is out of range; write a number from 1 to 5`},
 		{"a duration without a unit", "a = 5", func(t *Table) { t.Duration("a") }, `1:5: a: a duration needs a unit; write "5s" if seconds are meant`},
@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 		t.Error("texts")
 	}
 	if top.List("b") == nil || top.List("none") != nil {
-		t.Error("an empty list is taken for none, or none for an empty one")
+		t.Error("an empty list and a missing list must differ")
 	}
 	if got := fmt.Sprint(top.Table("a").Free("f")); got != "map[n:[1 2.5] t:2026-11-16]" {
 		t.Errorf("a free table is %s", got)
@@ -86,7 +86,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("the place is %d:%d", line, column)
 	}
 	if line, _ := top.Position("nowhere"); line != 0 {
-		t.Errorf("what is not written is in line %d", line)
+		t.Errorf("a missing value is in line %d", line)
 	}
 	if err := top.Err(); err != nil {
 		t.Error(err)
@@ -114,7 +114,7 @@ func TestOf(t *testing.T) {
 		t.Errorf("the numbers are %v and %v", n, i)
 	}
 	if top.Has("none") || fmt.Sprint(top.List("l")) != "[a]" {
-		t.Error("null, or a list")
+		t.Error("null counts as present, or the list is wrong")
 	}
 	top.Text("t", "")
 	top.End()

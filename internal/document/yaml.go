@@ -223,7 +223,7 @@ func (r *yamlReader) mapping(n *ast.MappingNode, field string) *node {
 			continue
 		}
 		if first, twice := seen[name]; twice {
-			r.problemAt(at, path, "the key is there twice, first in line %d", first.Line)
+			r.problemAt(at, path, "the key occurs twice, first in line %d", first.Line)
 			continue
 		}
 		seen[name] = at

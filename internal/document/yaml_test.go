@@ -24,7 +24,7 @@ func TestYAML(t *testing.T) {
 	want := `m.yaml:1:1: version: is required; write version: …
 m.yaml:1:7: name: must be a string, got a number; put it into quotes: "…"
 m.yaml:2:7: list: must be a list of strings, got a string; put it into brackets: […]
-m.yaml:5:1: extra: the key is there twice, first in line 4
+m.yaml:5:1: extra: the key occurs twice, first in line 4
 [m.yaml:3:23: ["odd key"].a[0]: stands here m.yaml:4:1: extra: unknown key, ignored; known here: name, list, version, odd key]`
 	if got := fmt.Sprintf("%v\n%v", top.Err(), top.Warnings()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -11,9 +11,9 @@
 //	└─ replace         refused if the file has changed meanwhile
 //
 //	SetTOML, RemoveTOML, AddTOMLTable, DropTOMLTables, SetJSON, RemoveJSON, PutItem, DropItems
-//	├─ scan            finds each key and value
-//	├─ candidates      one splice of the text each
-//	└─ verify          parses the new text: it must differ from the old at the path, and nowhere else
+//	├─ scanTOML, scanJSON   find each key and value
+//	├─ tomlPlaces, place    the ways to write the value, one splice of the text each
+//	└─ firstGood            parses the new text: it must differ from the old at the path, and nowhere else
 //
 //	MaskTOML           a text for showing, without secret values
 package editfile

@@ -123,7 +123,7 @@ func (e *edit) locate(p Place, dirMode fs.FileMode) error {
 	e.name = filepath.ToSlash(filepath.Clean(p.Name))
 	if dir := filepath.Dir(e.name); dir != "." {
 		if err := e.root.MkdirAll(dir, dirMode); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(p.Dir, dir), leads(err))
+			return fmt.Errorf("%s: %w", filepath.Join(p.Dir, dir), explainLink(err))
 		}
 	}
 	for range 8 {
@@ -132,7 +132,7 @@ func (e *edit) locate(p Place, dirMode fs.FileMode) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fmt.Errorf("%s: %w", e.path(), leads(err))
+			return fmt.Errorf("%s: %w", e.path(), explainLink(err))
 		case info.Mode()&fs.ModeSymlink == 0:
 			return nil
 		}
@@ -149,8 +149,8 @@ func (e *edit) locate(p Place, dirMode fs.FileMode) error {
 	return fmt.Errorf("%s: too many links, one after the other", filepath.Join(p.Dir, p.Name))
 }
 
-// leads explains the error of os.Root for a link that leads out of it.
-func leads(err error) error {
+// explainLink explains the error of os.Root for a link that leads out of it.
+func explainLink(err error) error {
 	if strings.Contains(err.Error(), "escapes") {
 		return fmt.Errorf("it is a link that leads out of the directory: change that file by hand (%w)", err)
 	}
@@ -164,7 +164,7 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, leads(err)
+		return nil, nil, explainLink(err)
 	case !info.Mode().IsRegular():
 		return nil, nil, fmt.Errorf("%s: %w", e.path(), plainfile.ErrKind)
 	case info.Mode().Perm()&0o200 == 0:
@@ -172,7 +172,7 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	}
 	f, err := plainfile.OpenIn(e.root, filepath.FromSlash(e.name))
 	if err != nil {
-		return nil, nil, leads(err)
+		return nil, nil, explainLink(err)
 	}
 	defer f.Close()
 	data, err := plainfile.ReadFrom(f, maxFile)
@@ -188,7 +188,7 @@ func (e *edit) replace(text []byte) (backup string, err error) {
 		}
 		backup = filepath.Join(e.root.Name(), filepath.FromSlash(backup))
 	}
-	return backup, e.write(e.name, text, e.unchanged)
+	return backup, e.write(e.name, text, e.checkUnchanged)
 }
 
 // remove removes the file and its backup.
@@ -196,7 +196,7 @@ func (e *edit) remove() error {
 	if e.info == nil {
 		return nil
 	}
-	err := e.unchanged()
+	err := e.checkUnchanged()
 	if err == nil {
 		err = e.root.Remove(e.name)
 	}
@@ -209,8 +209,8 @@ func (e *edit) remove() error {
 	return atomicfile.SyncDir(filepath.Dir(e.path()))
 }
 
-// unchanged checks that the file is still the one that was read.
-func (e *edit) unchanged() error {
+// checkUnchanged checks that the file is still the one that was read.
+func (e *edit) checkUnchanged() error {
 	now, info, err := e.read()
 	switch {
 	case err != nil:
@@ -221,13 +221,13 @@ func (e *edit) unchanged() error {
 	return nil
 }
 
-// write replaces a file. It calls ready right before.
+// write replaces a file. It calls ready right before it does so.
 func (e *edit) write(name string, text []byte, ready func() error) error {
-	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Prepare: e.dress, Ready: ready})
+	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Prepare: e.copyOwner, Ready: ready})
 }
 
-// dress gives a new file the owner of the old one.
-func (e *edit) dress(f *os.File) error {
+// copyOwner gives a new file the owner of the old one.
+func (e *edit) copyOwner(f *os.File) error {
 	if e.info == nil {
 		return nil
 	}

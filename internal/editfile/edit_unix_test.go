@@ -69,7 +69,7 @@ func TestEditKeepsModeOwnerAndABackup(t *testing.T) {
 	}
 }
 
-func TestEditOfWhatIsNotThere(t *testing.T) {
+func TestEditOfAMissingFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	result, err := Edit(Place{Dir: dir, Name: ".patchbay/config.toml", Mode: 0o644}, adding("x"))
 	if err != nil || result.Backup != "" || read(t, result.Path) != "x" {

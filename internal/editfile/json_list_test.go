@@ -50,7 +50,7 @@ func TestPutItem(t *testing.T) {
 
 func TestDropItems(t *testing.T) {
 	for _, tc := range []struct{ rule, old, path, want string }{
-		{"the last one of a list goes with the list", "{\n  \"a\": 1,\n  \"hooks\": {\n    \"Pre\": [\n      {\"by\": \"us\"}\n    ]\n  }\n}\n", "hooks/Pre", "{\n  \"a\": 1\n}\n"},
+		{"a list is removed with its last item", "{\n  \"a\": 1,\n  \"hooks\": {\n    \"Pre\": [\n      {\"by\": \"us\"}\n    ]\n  }\n}\n", "hooks/Pre", "{\n  \"a\": 1\n}\n"},
 		{"objects with something else in them stay", `{"hooks": {"Pre": [{"by":"us"}], "Post": []}}`, "hooks/Pre", `{"hooks": { "Post": []}}`},
 		{"the first", `{"l": [{"by":"us"}, 1]}`, "l", `{"l": [1]}`},
 		{"the last", "{\n  \"l\": [\n    1,\n    {\"by\":\"us\"}\n  ]\n}\n", "l", "{\n  \"l\": [\n    1\n  ]\n}\n"},

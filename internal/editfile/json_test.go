@@ -18,7 +18,7 @@ func TestSetJSON(t *testing.T) {
 		{"an empty file", "", "a", "1", "{\n  \"a\": 1\n}\n"},
 		{"line endings", "{\r\n  \"a\": 1\r\n}\r\n", "b", "2", "{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}\r\n"},
 		{"the last of two of one name", `{"a": 1, "a": 2}`, "a", "3", `{"a": 1, "a": 3}`},
-		{"what looks like a comment in a text", `{"a": "http://x/*y*/", "b": 1}`, "b", "2", `{"a": "http://x/*y*/", "b": 2}`},
+		{"a text that looks like a comment", `{"a": "http://x/*y*/", "b": 1}`, "b", "2", `{"a": "http://x/*y*/", "b": 2}`},
 		{"an object in the place of a value", `{"a": 1}`, "a", `{"x":[1]}`, `{"a": {"x":[1]}}`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestRemoveJSON(t *testing.T) {
 		{"the last one behind a comment", "{\n  \"a\": 1, // one\n  \"b\": 2\n}\n", "b", "{\n  \"a\": 1 // one\n\n}\n"},
 		{"on one line", `{"a": 1, "b": 2}`, "b", `{"a": 1}`},
 		{"alone", `{"a": {"b": 2}}`, "a/b", `{"a": {}}`},
-		{"what is not there", `{"a": 1}`, "b", `{"a": 1}`},
+		{"a missing member", `{"a": 1}`, "b", `{"a": 1}`},
 	} {
 		got, err := RemoveJSON([]byte(tc.old), path(tc.path))
 		if err != nil || string(got) != tc.want {

@@ -35,7 +35,7 @@ func TestDropTOMLTables(t *testing.T) {
 	for _, tc := range []struct{ rule, old, want string }{
 		{"the only one", "a = 1\n\n" + wireText, "a = 1\n"},
 		{"one of several, comments stay", "[[connect]]\nplugin = 'a'\n\n# b\n" + wireText + "# end\n\n[q]\n", "[[connect]]\nplugin = 'a'\n\n# b\n# end\n\n[q]\n"},
-		{"all that are meant", wireText + "\n" + wireText + "\n[[connect]]\nplugin = 'c'\n", "[[connect]]\nplugin = 'c'\n"},
+		{"all unwanted ones", wireText + "\n" + wireText + "\n[[connect]]\nplugin = 'c'\n", "[[connect]]\nplugin = 'c'\n"},
 		{"none", "[[connect]]\nplugin = 'a'\n", "[[connect]]\nplugin = 'a'\n"},
 		{"a file without any", "a = 1\n", "a = 1\n"},
 	} {

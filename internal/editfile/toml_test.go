@@ -49,7 +49,7 @@ func TestSetTOML(t *testing.T) {
 
 func TestSetTOMLRefuses(t *testing.T) {
 	for _, tc := range []struct{ rule, old, path, value string }{
-		{"what is no TOML", "a = ", "a", "1"},
+		{"invalid TOML", "a = ", "a", "1"},
 		{"a path through a value", "a = 1\n", "a/b", "1"},
 		{"a path through a list of tables", "[[a]]\nb = 1\n", "a/b", "1"},
 		{"a table with a header", "[a]\nb = 1\n", "a", "1"},
@@ -69,7 +69,7 @@ func TestRemoveTOML(t *testing.T) {
 		{"last in braces", "a = { b = 1, c = 2 }\n", "a/c", "a = { b = 1 }\n"},
 		{"alone in braces", "a = { b = 1 }\n", "a/b", "a = {  }\n"},
 		{"several lines", "a = [\n1,\n]\nb = 1\n", "a", "b = 1\n"},
-		{"what is not there", "a = 1\n", "b/c", "a = 1\n"},
+		{"a missing key", "a = 1\n", "b/c", "a = 1\n"},
 	} {
 		got, err := RemoveTOML([]byte(tc.old), path(tc.path))
 		if err != nil || string(got) != tc.want {
@@ -125,6 +125,6 @@ func checkSet(t *testing.T, old, set []byte, parse parser) {
 		back++
 	}
 	if strings.Contains(string(old[front:len(old)-back]), "#") && strings.HasPrefix(strings.TrimSpace(string(old[front:len(old)-back])), "#") {
-		t.Errorf("%q became %q: a comment went", old, set)
+		t.Errorf("%q became %q: a comment was lost", old, set)
 	}
 }

@@ -20,7 +20,7 @@ const (
 	headerBatchCommit = "Nats-Batch-Commit"
 )
 
-// codeBatchIncomplete is the server's error if it has not got all messages up to the last one.
+// codeBatchIncomplete is the server's error if it did not get all messages up to the last one.
 const codeBatchIncomplete jetstream.ErrorCode = 10176
 
 // AppendAll implements [Stream]. The server holds the messages back until the last one arrives, and

@@ -48,7 +48,7 @@ func allInOrder(e *Engine) func(*testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.AppendAll(t.Context(), nil); err != nil {
-			t.Errorf("none at all: %v", err)
+			t.Errorf("without a record: %v", err)
 		}
 		appendTo(t, s, "a", "behind")
 		wantRecords(t, s, "1:a=before 2:a=0 3:b=1 4:a=2 5:b=3 6:a=behind")
@@ -64,7 +64,7 @@ func allOnce(e *Engine) func(*testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.AppendAll(t.Context(), records); err == nil {
-			t.Error("records that are there were added together with one that is not")
+			t.Error("stored records were added together with a new one")
 		}
 		for i, r := range records {
 			if sequence, err := s.Append(t.Context(), r); err != nil || sequence != uint64(i+1) {
@@ -79,10 +79,10 @@ func allOrNone(e *Engine) func(*testing.T) {
 	return func(t *testing.T) {
 		s := openTogether(t, e, "none")
 		spoil := map[string]func(*Append){
-			"no id":          func(r *Append) { r.ID = "" },
-			"a condition":    func(r *Append) { r.After = new(uint64) },
-			"an id of twins": func(r *Append) { r.ID = "id1" },
-			"too large":      func(r *Append) { r.Data = make([]byte, e.nc.MaxPayload()+1) },
+			"no id":                func(r *Append) { r.ID = "" },
+			"a condition":          func(r *Append) { r.After = new(uint64) },
+			"an id of two records": func(r *Append) { r.ID = "id1" },
+			"too large":            func(r *Append) { r.Data = make([]byte, e.nc.MaxPayload()+1) },
 		}
 		for name, f := range spoil {
 			records := together(5)
@@ -198,7 +198,7 @@ func checkTogether(t *testing.T, dir string, acked map[string]bool) {
 	}
 	for batch := range acked {
 		if next[batch] == 0 {
-			t.Errorf("%s was acknowledged and is not there", batch)
+			t.Errorf("%s was acknowledged, but is not stored", batch)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("mode: %v, %v", info.Mode(), err)
 	}
 	if _, err := Backup(t.Context(), dir, file); !errors.Is(err, os.ErrExist) {
-		t.Errorf("over a file that is there: %v", err)
+		t.Errorf("over an existing file: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".backup-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -55,7 +55,7 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if (r.Before != "") != (to == dir) {
-			t.Errorf("what was there before is kept as %q", r.Before)
+			t.Errorf("the old store is kept as %q", r.Before)
 		}
 		again := open(t, Options{Dir: to})
 		for _, k := range kinds {

@@ -71,13 +71,13 @@ func createRules(e *Engine) func(*testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := b.Create(t.Context(), "k", []byte("w")); !errors.Is(err, ErrExists) {
-				t.Errorf("create of what is there: %v", err)
+				t.Errorf("create of an existing key: %v", err)
 			}
 			if err := b.Delete(t.Context(), "k"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.Get(t.Context(), "k"); !errors.Is(err, ErrNotFound) {
-				t.Errorf("get of what is deleted: %v", err)
+				t.Errorf("get of a deleted key: %v", err)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func updateRules(e *Engine) func(*testing.T) {
 			t.Errorf("delete: %v", err)
 		}
 		if _, err := b.Update(t.Context(), "k", []byte("4"), 0); err != nil {
-			t.Errorf("update of revision 0 where nothing is: %v", err)
+			t.Errorf("update of revision 0 of a key that does not exist: %v", err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func oddKeys(e *Engine) func(*testing.T) {
 			t.Errorf("%.400q, %v", got, err)
 		}
 		if _, err := b.Put(t.Context(), "", nil); err == nil {
-			t.Error("an empty key is taken")
+			t.Error("an empty key was accepted")
 		}
 		if _, err := b.Put(t.Context(), strings.Repeat("k", 5000), nil); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("a key of 5000 bytes: %v", err)

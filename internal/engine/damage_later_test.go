@@ -170,7 +170,7 @@ func TestDamageAfterACrash(t *testing.T) {
 	}
 	_, lost, _ := reports[0].Totals()
 	if missing != lost || lost < 1 || lost > 2 {
-		t.Errorf("%d acknowledged records are not there, %d are told to be lost; eight bytes belong to one or two", missing, lost)
+		t.Errorf("%d acknowledged records are missing, %d are reported as lost; eight bytes belong to one or two records", missing, lost)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestDamageOnAFullDisk(t *testing.T) {
 	closeEngine(t, e)
 }
 
-// TestBlockIsAPipe: no start, check or backup waits for a block that is no file.
+// TestBlockIsAPipe: no start, check or backup waits for a block that is not a regular file.
 func TestBlockIsAPipe(t *testing.T) {
 	dir := t.TempDir()
 	k := keptKinds()[0]

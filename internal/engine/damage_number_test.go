@@ -245,10 +245,10 @@ func testHarmed(t *testing.T, filled, dir string, p place, w way, harm func(data
 	if !slices.Equal(readFile(t, f.Kept), harmed) {
 		t.Error("the block is not kept aside as it was found")
 	}
-	// The check while a server runs has its own log, which TestDamageIsTold of internal/daemon
+	// The check while a server runs has its own log, which TestDamageIsReported of internal/daemon
 	// looks at.
 	if text := log.String(); !reports[0].Running && !strings.Contains(text, fmt.Sprintf("whole=%d lost=1", whole)) {
-		t.Errorf("the log does not tell the counts: %s", text)
+		t.Errorf("the log does not contain the counts: %s", text)
 	}
 	closeEngine(t, e)
 	wantRepaired(t, dir, lost)
@@ -322,7 +322,7 @@ func sealAgain(t *testing.T, dir string) {
 // set the file's time back.
 func TestTimeSetBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not tell when a file was changed")
+		t.Skip("Windows does not report when a file was changed")
 	}
 	dir := t.TempDir()
 	manyBlocks(t, dir)
@@ -333,9 +333,9 @@ func TestTimeSetBack(t *testing.T) {
 	}
 }
 
-// TestACutBlockIsTold checks that a block is reported with counts if the server finds the damage
-// first and silently cuts it off.
-func TestACutBlockIsTold(t *testing.T) {
+// TestACutBlockIsReported checks that a block is reported with counts if the server finds the
+// damage first and silently cuts it off.
+func TestACutBlockIsReported(t *testing.T) {
 	dir := t.TempDir()
 	manyBlocks(t, dir)
 	unread := wantUnread(t, dir)

@@ -201,7 +201,7 @@ func testDamagedBlock(t *testing.T, k kept, h harm) {
 	}
 	k.write(t, e, wrote+1, wrote+1)
 	if got := k.read(t, e); !got[wrote+1] {
-		t.Error("what was written afterwards is not there")
+		t.Error("the data that was written afterwards is not stored")
 	}
 	closeEngine(t, e)
 

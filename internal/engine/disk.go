@@ -17,8 +17,8 @@ const (
 	faultLasts = time.Minute
 )
 
-// diskRefuses is the type of [ErrDisk]. By its method packages that must not import the engine,
-// such as the HTTP API, recognize the error.
+// diskRefuses is the type of [ErrDisk]. Packages that must not import the engine, such as the HTTP
+// API, recognize the error by its method.
 type diskRefuses struct{}
 
 func (diskRefuses) Error() string { return "the disk refuses to write" }
@@ -27,8 +27,8 @@ func (diskRefuses) Error() string { return "the disk refuses to write" }
 func (diskRefuses) DiskRefuses() {}
 
 // probeDisk tries to write a number of bytes into a directory, and removes them again. It is used
-// only after a failure and for the health. The free space that a file system reports is not what
-// one user may write.
+// only after a failure and for the health. It does not ask the file system for its free space,
+// because a user may be allowed less.
 func probeDisk(dir string, bytes int) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err == nil {
@@ -51,9 +51,9 @@ func diskError(dir string, err error) error {
 
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) }
 
-// fault returns what keeps the server from writing: an error that it logged since a moment, or the
-// error of a test write. If the server is in another process, only the test write shows it. It
-// returns nil if no fault is known.
+// fault returns what keeps the server from writing: an error that it has logged since the given
+// time, or the error of a test write. If the server is in another process, only the test write
+// shows it. It returns nil if no fault is known.
 func (e *Engine) fault(since time.Time, bytes int) error {
 	if e.node == nil {
 		return nil

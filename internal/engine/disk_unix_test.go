@@ -24,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	for i, rule := range []string{
 		"a write to a full disk is refused at once, and says so",
-		"what was there can be read",
+		"stored data can be read",
 		"when there is room again, writing goes on",
 		"nothing that was acknowledged is lost",
 	} {

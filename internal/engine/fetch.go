@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// A batch has at most so many messages, and ends with the message that exceeds so many bytes.
+	// A batch has at most batchMessages messages, and ends with the message that exceeds
+	// batchBytes.
 	batchMessages, batchBytes = 512, 8 << 20
 	// The headers in which the server describes a message.
 	headerSubject  = "Nats-Subject"

@@ -17,21 +17,21 @@ import (
 // it from the follower's place, as if it had been lost.
 func TestFollowMissesNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
-		t.Run("a message in the middle is lost", func(t *testing.T) { followRobbed(t, e, "midst", pullMessages+50) })
-		t.Run("the last message is lost", func(t *testing.T) { followRobbed(t, e, "last", pullMessages+1) })
+		t.Run("a message in the middle is lost", func(t *testing.T) { followWithLoss(t, e, "midst", pullMessages+50) })
+		t.Run("the last message is lost", func(t *testing.T) { followWithLoss(t, e, "last", pullMessages+1) })
 		t.Run("a follower that stalls", func(t *testing.T) { followStalled(t, e) })
-		t.Run("a watcher", func(t *testing.T) { watchRobbed(t, e) })
+		t.Run("a watcher", func(t *testing.T) { watchWithLoss(t, e) })
 	})
 }
 
-// followRobbed loses the message after those of the first request.
-func followRobbed(t *testing.T, e *Engine, name string, records int) {
+// followWithLoss loses the message after those of the first request.
+func followWithLoss(t *testing.T, e *Engine, name string, records int) {
 	s := openStream(t, e, name).(*stream)
 	fillStream(t, s, records)
 	got := newReading(records)
 	follower := &tail{backing: s.backing, filter: s.root + ">", beat: time.Second, f: func(m stored) error { // a busy machine is late
 		if len(got.sequences) == 0 {
-			rob(t, s.backing)
+			takeNext(t, s.backing)
 		}
 		return got.add(m.sequence)
 	}}
@@ -43,8 +43,8 @@ func followRobbed(t *testing.T, e *Engine, name string, records int) {
 	got.check(t)
 }
 
-// watchRobbed loses a change that a watcher waits for.
-func watchRobbed(t *testing.T, e *Engine) {
+// watchWithLoss loses a change that a watcher waits for.
+func watchWithLoss(t *testing.T, e *Engine) {
 	b := openBucket(t, e, BucketConfig{Name: "robbed"}).(*bucket)
 	const changes = pullMessages + 50
 	got := newReading(changes)
@@ -63,7 +63,7 @@ func watchRobbed(t *testing.T, e *Engine) {
 			return write()
 		}
 		if len(got.sequences) == 0 {
-			rob(t, b.backing)
+			takeNext(t, b.backing)
 		}
 		return got.add(v.Revision)
 	})
@@ -73,10 +73,11 @@ func watchRobbed(t *testing.T, e *Engine) {
 	got.check(t)
 }
 
-// rob takes the next message from the place of the only follower, whose own request was fulfilled.
-func rob(t *testing.T, b *backing) {
+// takeNext takes the next message from the place of the only follower, whose own request was
+// fulfilled.
+func takeNext(t *testing.T, b *backing) {
 	t.Helper()
-	place := settled(t, b)
+	place := awaitSent(t, b)
 	consumer, err := b.stream.Consumer(t.Context(), place.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -90,9 +91,9 @@ func rob(t *testing.T, b *backing) {
 	}
 }
 
-// settled waits until the server has sent everything that the only follower asked for, and the
+// awaitSent waits until the server has sent everything that the only follower asked for, and the
 // connection has it.
-func settled(t *testing.T, b *backing) *jetstream.ConsumerInfo {
+func awaitSent(t *testing.T, b *backing) *jetstream.ConsumerInfo {
 	t.Helper()
 	var place *jetstream.ConsumerInfo
 	eventually(t, "the follower's request is fulfilled", func() bool {
@@ -118,7 +119,7 @@ func followStalled(t *testing.T, e *Engine) {
 	got := newReading(records)
 	err := s.Follow(t.Context(), "", 0, func(r Record) error {
 		if at := r.Sequence % (pullMessages / 2); at < 3 {
-			settled(t, s.backing)
+			awaitSent(t, s.backing)
 		}
 		return got.add(r.Sequence)
 	})
@@ -152,7 +153,7 @@ func TestPullHoldsAll(t *testing.T) {
 		}
 	}
 	eventually(t, "the server has sent what both requests asked for", func() bool {
-		return settled(t, s.backing).Delivered.Consumer == 2*pullMessages
+		return awaitSent(t, s.backing).Delivered.Consumer == 2*pullMessages
 	})
 	for i := range 2 * pullMessages {
 		if _, err := p.next(t.Context()); err != nil {
@@ -278,7 +279,7 @@ func TestDeletedAfterItWasSeen(t *testing.T) {
 	fillStream(t, s, 9)
 	follower := &tail{backing: s.backing, filter: s.root + ">", after: 4, there: []uint64{5, 7, 9}}
 	if follower.nothingBefore(9) {
-		t.Error("7 is passed over")
+		t.Error("7 counts as left out")
 	}
 	if err := s.Purge(t.Context(), "t"); err != nil {
 		t.Fatal(err)
@@ -288,6 +289,6 @@ func TestDeletedAfterItWasSeen(t *testing.T) {
 		t.Errorf("%d is missing, %v", missing, err)
 	}
 	if !follower.nothingBefore(10) {
-		t.Error("what was deleted is still expected")
+		t.Error("a deleted message is still expected")
 	}
 }

@@ -154,7 +154,7 @@ func (c *child) kill() {
 	for c.ack() {
 	}
 	if err := c.cmd.Wait(); err == nil {
-		c.t.Fatal("the child was to be killed, and ended by itself")
+		c.t.Fatal("the child ended by itself before it was killed")
 	}
 }
 

@@ -25,7 +25,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesWhatWeDidNotWrite(t *testing.T) {
+func TestDecodeRefusesForeignNames(t *testing.T) {
 	for _, tail := range []string{"", "a..b", "=2", "=zz", "=61", "=2e", "a b", "a.=.", "=="} {
 		if text, err := decode(tail); err == nil {
 			t.Errorf("%q is %q", tail, text)
@@ -42,10 +42,10 @@ func FuzzEncode(f *testing.F) {
 			t.Errorf("%q comes back as %q, %v", a, back, err)
 		}
 		if a != b && encode(a) == encode(b) {
-			t.Errorf("%q and %q are one", a, b)
+			t.Errorf("%q and %q have the same encoding", a, b)
 		}
 		if tail := encode(a); strings.ContainsAny(tail, " *>\t\r\n\x00") || strings.Contains("."+tail+".", "..") {
-			t.Errorf("%q becomes %q, which is no subject", a, tail)
+			t.Errorf("%q becomes %q, which is not a subject", a, tail)
 		}
 	})
 }
@@ -56,7 +56,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, tail string) {
 		if text, err := decode(tail); err == nil && encode(text) != tail {
-			t.Errorf("%q is taken for %q", tail, text)
+			t.Errorf("%q is decoded as %q, which has another encoding", tail, text)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func (f *faults) remind() {
 	}
 }
 
-// since returns a fault that came after a moment, or nil.
+// since returns a fault that came after the given time, or nil.
 func (f *faults) since(t time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,7 @@ func (f *faults) since(t time.Time) error {
 	return f.last
 }
 
-// wrote notes that a write succeeded that began at a moment. Earlier faults are over.
+// wrote notes that a write succeeded that began at the given time. Earlier faults are over.
 func (f *faults) wrote(begin time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,7 @@ func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
 		told := 0
 		f.reconnectWith(func() { told++ })
 		if told != 1 {
-			t.Errorf("the connection was told %d times", told)
+			t.Errorf("the connection was told %d times to dial again", told)
 		}
 	})
 	t.Run("a later one", func(t *testing.T) {

@@ -22,9 +22,9 @@ const openWait = 5 * time.Second
 // is embedded, in Dir.
 type Options struct {
 	Dir    string // data directory of the embedded engine; several processes may share it
-	Socket string // where they share it; "": in Dir, or in a private directory if that path is too long for a socket
+	Socket string // the socket through which they share it; "": in Dir, or in a private directory if that path is too long for a socket
 
-	URL         string // nats:// tls:// ws:// nats:// tls:// ws:// wss://, several separated by commas; may contain user, password or token
+	URL         string // nats://, tls://, ws:// or wss://, several separated by commas; may contain user, password or token
 	Credentials string // a .creds file
 	TLS         TLS
 

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// A follower asks for so many messages or bytes at a time. The bytes must be more than the
-	// largest message.
+	// A follower asks for at most so many messages, and so many bytes, at a time. The bytes must be
+	// more than the largest message.
 	pullMessages, pullBytes = 128, 3 * maxValue
 	// pullExpires is when the server ends a request that is not fulfilled. It is at least two
 	// heartbeats.
 	pullExpires = 30 * time.Second
-	// headerLastPlace is in a heartbeat: how many messages the server has sent from a place.
+	// headerLastPlace, in a heartbeat, says how many messages the server has sent from a place.
 	headerLastPlace = "Nats-Last-Consumer"
 	// headerLeft is in the status of a request that ended by its own limits, and not because its
 	// place is gone.

@@ -124,7 +124,7 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoMessages):
-			wait = firstPause // an empty queue is no error
+			wait = firstPause // an empty queue is not an error
 		case errors.Is(err, ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
 			return nil, ErrClosed
 		case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):

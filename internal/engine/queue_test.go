@@ -114,7 +114,7 @@ func dropped(e *Engine) func(*testing.T) {
 		awaitEmpty(t, q)
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("the one who waits for more: %v", err)
+			t.Errorf("a taker that waits for more: %v", err)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestQueueAckWait(t *testing.T) {
 		for range pieces { // longer than AckWait in total, but never silent for so long
 			ctx, cancel := context.WithTimeout(t.Context(), ackWait/(pieces-1))
 			if j, err := q.Take(ctx); err == nil {
-				t.Errorf("taken while somebody works on it: %+v", j)
+				t.Errorf("taken while another taker works on it: %+v", j)
 			}
 			cancel()
 			if err := first.Progress(t.Context()); err != nil {

@@ -84,8 +84,8 @@ func TestRepairAcknowledges(t *testing.T) {
 	}
 }
 
-// TestDamagedReport: a report that cannot be read keeps no engine from starting, is told, and goes
-// with a repair.
+// TestDamagedReport: a report that cannot be read does not keep an engine from starting. It is
+// listed until a repair acknowledges it.
 func TestDamagedReport(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()
@@ -112,8 +112,8 @@ func TestDamagedReport(t *testing.T) {
 	}
 }
 
-// TestDoubledBlock: where the bytes of a block stand in it twice, every message counts once, as it
-// does for the server. So a repair opens the store, and a backup of it can be restored.
+// TestDoubledBlock: if a block contains its bytes twice, every message counts once, as for the
+// server. So the store can be repaired, and a backup of it can be restored.
 func TestDoubledBlock(t *testing.T) {
 	k := keptKinds()[0]
 	dir := t.TempDir()

@@ -45,15 +45,15 @@ func (s *scrub) run(ctx context.Context) {
 	s.unread.ReadIndexes()
 	for i := range s.unread.Len() {
 		begin := time.Now()
-		if ctx.Err() != nil || !s.whole(i) {
+		if ctx.Err() != nil || !s.isUndamaged(i) {
 			return
 		}
 		pause.For(ctx, scrubRest*time.Since(begin))
 	}
 }
 
-// whole checks a block. If it is damaged, whole logs that and requests a new server.
-func (s *scrub) whole(i int) bool {
+// isUndamaged checks a block. If it is damaged, isUndamaged logs that and requests a new server.
+func (s *scrub) isUndamaged(i int) bool {
 	report, err := s.check(i, time.Now())
 	if err != nil {
 		s.watch.log.Error("engine: cannot check or copy a block", "err", err)

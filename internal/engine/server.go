@@ -109,7 +109,7 @@ func (l *serverLog) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf stores the message, because the server expects it to end the process, and goes on.
+// Fatalf stores the message and returns, although the server expects it to end the process.
 func (l *serverLog) Fatalf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -139,7 +139,7 @@ func TestTakeover(t *testing.T) {
 	}
 	last := appendTo(t, s, "t", "end")
 	if s := e.Status(); s.Mode != Owner {
-		t.Errorf("everybody else is dead: %+v", s)
+		t.Errorf("all other processes are dead: %+v", s)
 	}
 	followed.check(t, s, last)
 	checkAcked(t, dir, acked)
@@ -148,7 +148,7 @@ func TestTakeover(t *testing.T) {
 // ownerAmong waits until a process owns the directory. It returns nil if this process does.
 func ownerAmong(t *testing.T, dir string, processes []*child) (owner *child) {
 	t.Helper()
-	eventually(t, "somebody is the owner", func() bool {
+	eventually(t, "a process is the owner", func() bool {
 		pid := holder(dir)
 		for _, c := range processes {
 			if c.cmd.Process.Pid == pid && c.cmd.ProcessState == nil {
@@ -200,7 +200,7 @@ func (f *following) check(t *testing.T, s Stream, last uint64) {
 		t.Fatal(err)
 	}
 	if told, want := show(f.records), show(stored); told != want {
-		t.Errorf("told: %d records\nstored: %d records", len(f.records), len(stored))
+		t.Errorf("followed: %d records\nstored: %d records", len(f.records), len(stored))
 	}
 }
 
@@ -305,7 +305,7 @@ func TestSocketPath(t *testing.T) {
 			t.Errorf("%v, %v", e, err)
 		}
 	})
-	t.Run("the socket is the user's alone", func(t *testing.T) {
+	t.Run("only the user can use the socket", func(t *testing.T) {
 		e := open(t, Options{Dir: t.TempDir()})
 		if info, err := os.Stat(e.node.socket); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)

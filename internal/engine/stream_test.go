@@ -180,8 +180,8 @@ func followLeavesNothing(e *Engine) func(*testing.T) {
 		if err := s.Follow(t.Context(), "", 0, func(Record) error { return errEnough }); !errors.Is(err, errEnough) {
 			t.Fatal(err)
 		}
-		// Long before the server would delete them by itself. In a cluster this takes a moment to
-		// spread.
+		// They are gone long before the server would delete them by itself. In a cluster this takes
+		// a moment to spread.
 		begin := time.Now()
 		eventually(t, "no followers are left", func() bool {
 			info, err := s.(*stream).stream.Info(t.Context())

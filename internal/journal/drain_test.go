@@ -50,7 +50,7 @@ func (s watchedStream) AppendAll(ctx context.Context, records []engine.Append) e
 	return errors.Join(s.Stream.AppendAll(ctx, records), s.fails)
 }
 
-// burst posts as many events as may wait, to a journal whose engine is away meanwhile.
+// burst fills the queue of a journal whose engine does not answer meanwhile.
 func burst(t *testing.T, w *watched) *Journal {
 	t.Helper()
 	stuck := newStuck(w)
@@ -65,7 +65,7 @@ func burst(t *testing.T, w *watched) *Journal {
 	return j
 }
 
-// awaitDrained waits until nothing waits any more.
+// awaitDrained waits until the queue is empty.
 func awaitDrained(t *testing.T, j *Journal) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -96,9 +96,9 @@ func wantBurst(t *testing.T, j *Journal) {
 	}
 }
 
-// TestBurst posts more than a disk takes one by one.
+// TestBurst posts more events than a disk can write one by one.
 func TestBurst(t *testing.T) {
-	t.Run("many are written together", func(t *testing.T) {
+	t.Run("many events are written together", func(t *testing.T) {
 		w := &watched{Store: openEngine(t)}
 		wantBurst(t, burst(t, w))
 		if w.alone >= 2*minTogether || len(w.together) > maxQueued/maxTogether+2 {
@@ -106,7 +106,7 @@ func TestBurst(t *testing.T) {
 		}
 	})
 	for name, before := range map[string]bool{"before": true, "after": false} {
-		t.Run("what fails together "+name+" it was written is written one by one, once", func(t *testing.T) {
+		t.Run("events that fail together "+name+" they were written are written one by one, once", func(t *testing.T) {
 			w := &watched{Store: openEngine(t), before: before, fails: errors.New("no answer")}
 			wantBurst(t, burst(t, w))
 			if w.alone != maxQueued {
@@ -114,7 +114,7 @@ func TestBurst(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what was dropped is told in the journal", func(t *testing.T) {
+	t.Run("the journal says how many events were dropped", func(t *testing.T) {
 		stuck := newStuck(openEngine(t))
 		j := New(stuck, Options{})
 		for range maxQueued + 5 {
@@ -122,7 +122,7 @@ func TestBurst(t *testing.T) {
 		}
 		close(stuck.free)
 		awaitDrained(t, j)
-		for range 2 { // told once
+		for range 2 { // they are reported once
 			j.Post("k", "", json.RawMessage("1"))
 		}
 		if err := j.Close(); err != nil {
@@ -134,7 +134,7 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestGather: where many events come, one waits for others, up to a bound; else it does not.
+// TestGather: an event waits for others, up to a limit, only if take is told to gather.
 func TestGather(t *testing.T) {
 	q := newQueue()
 	defer q.cancel()
@@ -150,7 +150,7 @@ func TestGather(t *testing.T) {
 		}
 		close(q.waiting)
 	}()
-	for _, want := range []int{maxTogether, 2, 0} { // none waits for the hour to pass: the batch is full, or the queue closed
+	for _, want := range []int{maxTogether, 2, 0} { // no call waits for an hour: the batch is full, or the queue is closed
 		if got := q.take(time.Hour); len(got) != want {
 			t.Errorf("%d events were gathered, wanted %d", len(got), want)
 		}

@@ -41,7 +41,7 @@ func publish(t *testing.T, j *Journal, kind, session, data string) uint64 {
 	return sequence
 }
 
-// read returns the data of what is in the journal.
+// read returns the data of the events in the journal.
 func read(t *testing.T, j *Journal, after uint64, f Filter, limit int) string {
 	t.Helper()
 	events, err := j.Read(t.Context(), after, f, limit)
@@ -66,7 +66,7 @@ func TestJournal(t *testing.T) {
 	three := publish(t, j, "point", "ses_a", `{"a": [3]}`)
 	four := publish(t, j, "plugin.changed", "", `4`)
 
-	t.Run("what was published is read as it was, in order", func(t *testing.T) {
+	t.Run("published events are read unchanged, in order", func(t *testing.T) {
 		if got := read(t, j, 0, Filter{}, 0); got != `1 2 {"a": [3]} 4` {
 			t.Errorf("got %s", got)
 		}
@@ -98,27 +98,27 @@ func TestJournal(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("an event of no session has none", func(t *testing.T) {
+	t.Run("an event may have no session", func(t *testing.T) {
 		events, err := j.Read(ctx, three, Filter{}, 0)
 		if err != nil || len(events) != 1 || events[0].Session != "" {
 			t.Errorf("got %+v, %v", events, err)
 		}
 	})
-	t.Run("first and last are the ends", func(t *testing.T) {
+	t.Run("first and last are the oldest and the newest event", func(t *testing.T) {
 		first, err := j.First(ctx)
 		last, err2 := j.Last(ctx)
 		if err != nil || err2 != nil || first != one || last != four {
 			t.Errorf("got %d to %d, %v, %v", first, last, err, err2)
 		}
 	})
-	t.Run("what is no event is refused", func(t *testing.T) {
+	t.Run("an invalid event is refused", func(t *testing.T) {
 		for _, c := range [][2]string{{"", "1"}, {"k", ""}, {"k", "{"}, {"k", "1 2"}} {
 			if _, err := j.Publish(ctx, c[0], "", json.RawMessage(c[1])); err == nil {
 				t.Errorf("%q was taken", c)
 			}
 		}
 	})
-	t.Run("what is forgotten is gone, and nothing else", func(t *testing.T) {
+	t.Run("forgetting a session deletes its events and no others", func(t *testing.T) {
 		if err := j.Forget(ctx, "ses_a"); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestFollow(t *testing.T) {
 	j, writer := New(e, Options{}), New(e, Options{})
 	enough := errors.New("enough")
 
-	t.Run("what was, then what comes, until told enough", func(t *testing.T) {
+	t.Run("stored events come first, then new ones, until an error", func(t *testing.T) {
 		publish(t, writer, "k", "ses_f", "1")
 		publish(t, writer, "k", "ses_other", "2")
 		var got []string
@@ -177,7 +177,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("what is no event is logged and left out", func(t *testing.T) {
+	t.Run("an invalid record is logged and left out", func(t *testing.T) {
 		var log plugtest.Log
 		j := New(e, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for _, data := range []string{`{`, `[]`, `{"kind":"k"}`, `{"kind":"k","data":7}`} {
@@ -192,7 +192,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%d of 3 were logged: %s", n, log.String())
 		}
 	})
-	t.Run("who follows is told of what is no event, in its place", func(t *testing.T) {
+	t.Run("a follower gets an event in place of an invalid record", func(t *testing.T) {
 		first, err := writer.stream.Append(t.Context(), engine.Append{Topic: "ses_h/k/-", Data: []byte(`{`)})
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestFollow(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the end of the context is the end", func(t *testing.T) {
+	t.Run("following ends with the context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := j.Follow(ctx, 0, Filter{}, func(Event) error { return nil }); !errors.Is(err, context.Canceled) {
@@ -233,7 +233,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestPost(t *testing.T) {
-	t.Run("posts are kept in their order", func(t *testing.T) {
+	t.Run("posts are stored in their order", func(t *testing.T) {
 		j := New(openEngine(t), Options{})
 		for _, data := range []string{"1", "2", "3"} {
 			if !j.Post("k", "", json.RawMessage(data)) {
@@ -274,14 +274,14 @@ func TestPost(t *testing.T) {
 			}
 		}
 		if taken > maxQueuedBytes>>20+1 || taken == 0 {
-			t.Errorf("%d MiB were taken", taken)
+			t.Errorf("%d MiB were accepted", taken)
 		}
 		close(stuck.free)
 		if err := j.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("what cannot be kept is counted and logged", func(t *testing.T) {
+	t.Run("an event that cannot be stored is counted and logged", func(t *testing.T) {
 		var log plugtest.Log
 		j := New(openEngine(t), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		j.Post("k", "", json.RawMessage("{"))
@@ -289,7 +289,7 @@ func TestPost(t *testing.T) {
 			t.Errorf("got %v, %d dropped, %s", err, j.Dropped(), log.String())
 		}
 	})
-	t.Run("after close posts are dropped, and a second close is none", func(t *testing.T) {
+	t.Run("after close posts are dropped, and a second close does nothing", func(t *testing.T) {
 		j := New(openEngine(t), Options{})
 		for range 2 {
 			if err := j.Close(); err != nil {
@@ -297,7 +297,7 @@ func TestPost(t *testing.T) {
 			}
 		}
 		if j.Post("k", "", json.RawMessage("1")) || j.Dropped() != 1 {
-			t.Errorf("taken, or not counted: %d", j.Dropped())
+			t.Errorf("accepted, or not counted: %d", j.Dropped())
 		}
 	})
 	t.Run("close gives up on an engine that does not answer", func(t *testing.T) {
@@ -312,7 +312,7 @@ func TestPost(t *testing.T) {
 	})
 }
 
-// stuck is an engine that does not open a stream before it is free.
+// stuck is an engine that opens no stream until free is closed.
 type stuck struct {
 	engine.Store
 	free chan struct{}
@@ -329,7 +329,7 @@ func (s stuck) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream
 	}
 }
 
-// FuzzDecode reads anything as an event. What is accepted has a kind and valid data.
+// FuzzDecode decodes any bytes as an event. An accepted event has a kind and valid data.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`{"kind":"k","data":{}}`, `{"kind":"k","data":null}`, `{"kind":"","data":1}`, `{"data":1}`, `[`, `null`} {
 		f.Add([]byte(seed))

@@ -17,7 +17,7 @@ func TestNewest(t *testing.T) {
 	j := New(e, Options{})
 	const many = 2*page + 3
 	for begin := 0; begin < many; begin += page {
-		writer := New(e, Options{}) // one would be asked for more than it takes at once
+		writer := New(e, Options{}) // one journal would not accept so many at once
 		for i := begin; i < min(begin+page, many); i++ {
 			kind, session := []string{"wanted", "other"}[i%2], []string{"ses_a", "ses_b", ""}[i%3]
 			turn := ""
@@ -48,19 +48,19 @@ func TestNewest(t *testing.T) {
 		limit  int
 		count  int
 	}{
-		"all there are":         {Filter{}, 0, many, 685},
+		"all":                   {Filter{}, 0, many, 685},
 		"a few":                 {Filter{}, 0, 5, 5},
 		"a few before those":    {Filter{}, 1000, 5, 5},
 		"of a kind":             {Filter{Kinds: []string{"wanted"}}, 0, 7, 7},
 		"of two kinds":          {Filter{Kinds: []string{"wanted", "nothing"}}, 0, 7, 7},
 		"of a session":          {Filter{Session: "ses_a"}, 0, many, 343},
 		"of a session and kind": {Filter{Session: "ses_a", Kinds: []string{"other"}}, 600, 3, 3},
-		"of none":               {Filter{Session: "ses_b"}, 0, 5, 0},
+		"of a deleted session":  {Filter{Session: "ses_b"}, 0, 5, 0},
 		"of a turn":             {Filter{Turn: "turn2"}, 0, many, 33},
 		"of a turn and kind":    {Filter{Turn: "turn2", Kinds: []string{"wanted"}}, 0, 3, 3},
-		"of a turn, not so":     {Filter{Turn: "turn2", Kinds: []string{"other"}}, 0, 3, 0},
+		"of a turn, other kind": {Filter{Turn: "turn2", Kinds: []string{"other"}}, 0, 3, 0},
 		"of a turn and session": {Filter{Turn: "turn2", Session: "ses_a"}, 0, many, 16},
-		"of a turn that is not": {Filter{Turn: "turn"}, 0, many, 0},
+		"of an unknown turn":    {Filter{Turn: "turn"}, 0, many, 0},
 		"of any turn":           {Filter{Turn: engine.Any}, 0, many, 0},
 	} {
 		want := []Event{}
@@ -178,6 +178,6 @@ func TestTheEarlierLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := read(t, j, 0, Filter{}, 0); got != "2" {
-		t.Errorf("to forget a session that is called like all has left %q", got)
+		t.Errorf("forgetting a session whose name is a wildcard has left %q", got)
 	}
 }

@@ -39,14 +39,14 @@ type staleBeat struct {
 	since    time.Time
 }
 
-// Ask decides about the holder h of a key; sign returns its last heartbeat. The error says why
+// Ask decides about the holder h of a key; lastBeat returns its last heartbeat. The error says why
 // nothing can be taken over from a holder that has died.
-func (j *Judge) Ask(ctx context.Context, key string, h Holder, sign func(context.Context) (Heartbeat, error)) (Verdict, error) {
+func (j *Judge) Ask(ctx context.Context, key string, h Holder, lastBeat func(context.Context) (Heartbeat, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)
 		return Free, h.WaitForLeftovers(ctx)
 	}
-	s, err := sign(ctx)
+	s, err := lastBeat(ctx)
 	if err != nil {
 		return Held, err
 	}

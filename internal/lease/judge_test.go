@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestJudge: holders of whom nothing but the last sign is known, as those on other machines are.
-// Ages are the engine's.
+// TestJudge: holders of which only the last heartbeat is known, such as those on other machines.
+// Ages are by the engine's clock.
 func TestJudge(t *testing.T) {
 	const ttl = 15 * time.Second
 	ask := func(t *testing.T, j *Judge, s Heartbeat) Verdict {
@@ -22,16 +22,16 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		first Heartbeat
-		later Heartbeat // after two thirds of the time
+		later Heartbeat // after two thirds of the TTL
 		want  [2]Verdict
 	}{
-		{"a sign within the time holds", Heartbeat{1, ttl}, Heartbeat{1, ttl}, [2]Verdict{Held, Held}},
-		{"an old one that stays the last is the last", Heartbeat{1, ttl + 1}, Heartbeat{1, 2 * ttl}, [2]Verdict{Unsure, Free}},
-		{"no sign at all is an old one", Heartbeat{}, Heartbeat{}, [2]Verdict{Unsure, Free}},
-		{"a clock that jumps an hour forward takes nothing from who lives", Heartbeat{1, time.Hour}, Heartbeat{2, time.Second}, [2]Verdict{Unsure, Held}},
-		{"nor where it jumps again", Heartbeat{1, time.Hour}, Heartbeat{2, time.Hour}, [2]Verdict{Unsure, Unsure}},
+		{"a heartbeat within the TTL holds", Heartbeat{1, ttl}, Heartbeat{1, ttl}, [2]Verdict{Held, Held}},
+		{"an old heartbeat without a newer one does not", Heartbeat{1, ttl + 1}, Heartbeat{1, 2 * ttl}, [2]Verdict{Unsure, Free}},
+		{"no heartbeat counts as an old one", Heartbeat{}, Heartbeat{}, [2]Verdict{Unsure, Free}},
+		{"a clock that jumps an hour forward takes nothing from a living holder", Heartbeat{1, time.Hour}, Heartbeat{2, time.Second}, [2]Verdict{Unsure, Held}},
+		{"nor if it jumps again", Heartbeat{1, time.Hour}, Heartbeat{2, time.Hour}, [2]Verdict{Unsure, Unsure}},
 		{"a clock that jumps an hour back is noticed", Heartbeat{1, -time.Hour}, Heartbeat{2, time.Second}, [2]Verdict{Ahead, Held}},
-		{"clocks of servers that differ a little are not", Heartbeat{1, -time.Second}, Heartbeat{1, time.Second}, [2]Verdict{Held, Held}},
+		{"a small difference between the clocks of servers is not", Heartbeat{1, -time.Second}, Heartbeat{1, time.Second}, [2]Verdict{Held, Held}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// childEnv makes the test binary another process: it starts a sleep in a marked group, says who it
-// is, and waits.
+// childEnv makes the test binary another process: it starts a sleep in a marked group, prints its
+// holder, and waits.
 const childEnv = "PATCHBAY_TEST_LEASE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -76,26 +76,26 @@ func TestState(t *testing.T) {
 	check("another one", c.Holder, Alive)
 	other := c.Holder
 	other.Machine = strings.Replace(other.Machine, "pid:[", "pid:[9", 1)
-	check("one in another pid namespace", other, Elsewhere)
+	check("a process in another pid namespace", other, Elsewhere)
 	other = c.Holder
 	other.Machine = "another boot"
-	check("one of another machine, or before a restart of this one", other, Elsewhere)
+	check("a process of another machine, or from before a restart of this one", other, Elsewhere)
 	other = c.Holder
 	other.Start--
-	check("a number that was given out again", other, Dead)
-	check("one of which nothing is known", Holder{}, Elsewhere)
+	check("a reused process id", other, Dead)
+	check("an unknown holder", Holder{}, Elsewhere)
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); c.State() == Alive && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
-	check("one that was killed and that its parent has not noticed", c.Holder, Dead)
+	check("a zombie", c.Holder, Dead)
 	_ = c.cmd.Wait()
-	check("one that is gone", c.Holder, Dead)
+	check("a process that has ended", c.Holder, Dead)
 }
 
-func TestQuiet(t *testing.T) {
-	t.Run("what a killed process has started is waited for", func(t *testing.T) {
+func TestWaitForLeftovers(t *testing.T) {
+	t.Run("waits for the processes that a killed process has started", func(t *testing.T) {
 		c := startChild(t)
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
@@ -108,8 +108,8 @@ func TestQuiet(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what does not end is named", func(t *testing.T) {
-		c := startChild(t) // alive, and so is what it has started
+	t.Run("a process that does not end is named", func(t *testing.T) {
+		c := startChild(t) // alive, like the process that it has started
 		err := c.WaitForLeftovers(t.Context())
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", c.sleep)) {
 			t.Errorf("got %v, want an error that names process %d", err, c.sleep)

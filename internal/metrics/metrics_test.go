@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// shown is what a registry shows.
+// shown returns the text of a registry.
 func shown(t *testing.T, r *Registry) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -35,7 +35,7 @@ func TestRegistry(t *testing.T) {
 		c.Add(0.5, "ok", "a")
 		wants(t, &r, "# HELP turns_total Turns.\n# TYPE turns_total counter\nturns_total{status=\"ok\",who=\"a\"} 2.5\nturns_total{status=\"ok\",who=\"b\"} 1\n")
 	})
-	t.Run("one without numbers is not shown, one without labels is", func(t *testing.T) {
+	t.Run("a metric without values is not shown, one without labels is", func(t *testing.T) {
 		var r Registry
 		r.Counter("b_total", "B.")
 		r.Counter("a_total", "A.").Add(1e9)
@@ -61,7 +61,7 @@ took_seconds_sum{p="x"} 7.65
 took_seconds_count{p="x"} 4
 `)
 	})
-	t.Run("what is read when somebody asks", func(t *testing.T) {
+	t.Run("values that are read at each request", func(t *testing.T) {
 		var r Registry
 		n := 0.0
 		r.Observe(Measured, "things", "Things.", []string{"kind"}, func(show Show) {
@@ -75,7 +75,7 @@ took_seconds_count{p="x"} 4
 	})
 }
 
-// line is what the format allows: a comment, or a number.
+// line matches a line of the format: a comment, or a number.
 var line = regexp.MustCompile(`^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+)$`)
 
 func TestRuntimeAndProcess(t *testing.T) {
@@ -86,7 +86,7 @@ func TestRuntimeAndProcess(t *testing.T) {
 	text := shown(t, &r)
 	for l := range strings.Lines(text) {
 		if !line.MatchString(strings.TrimSuffix(l, "\n")) {
-			t.Errorf("no line of the format: %q", l)
+			t.Errorf("not a line of the format: %q", l)
 		}
 	}
 	names := []string{"go_goroutines", "go_info{version=\"" + runtime.Version() + "\"}", "go_memstats_heap_alloc_bytes", "go_gc_duration_seconds_count"}

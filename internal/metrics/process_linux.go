@@ -11,9 +11,9 @@ import (
 func (r *Registry) Process() {
 	r.Observe(Counted, "process_cpu_seconds_total", "Processor time that was used.", nil, func(show Show) { show(cpuSeconds()) })
 	r.measure("process_open_fds", "File descriptors in use.", openFiles)
-	r.measure("process_max_fds", "How many there may be.", func() float64 { return maxFiles() })
-	r.measure("process_virtual_memory_bytes", "Bytes of addresses in use.", func() float64 { return float64(statField(vsizeField)) })
-	r.measure("process_resident_memory_bytes", "Bytes of memory in use.", func() float64 { return float64(statField(rssField) * os.Getpagesize()) })
+	r.measure("process_max_fds", "Maximum number of file descriptors.", func() float64 { return maxFiles() })
+	r.measure("process_virtual_memory_bytes", "Virtual memory in bytes.", func() float64 { return float64(statField(vsizeField)) })
+	r.measure("process_resident_memory_bytes", "Resident memory in bytes.", func() float64 { return float64(statField(rssField) * os.Getpagesize()) })
 	r.measure("process_start_time_seconds", "When the process began, since 1970.", startTime)
 }
 

@@ -13,8 +13,8 @@ func (r *Registry) Runtime() {
 	r.measure("go_goroutines", "Goroutines.", func() float64 { return float64(runtime.NumGoroutine()) })
 	r.measure("go_threads", "Threads that were made.", func() float64 { return float64(pprof.Lookup("threadcreate").Count()) })
 	r.measure("go_sched_gomaxprocs_threads", "How many threads run Go code at a time.", func() float64 { return float64(runtime.GOMAXPROCS(0)) })
-	r.measure("go_gc_gomemlimit_bytes", "The limit on memory that the runtime was given.", func() float64 { return float64(debug.SetMemoryLimit(-1)) })
-	r.add(gcPauses{&heading{"go_gc_duration_seconds", "How long collections of garbage stopped the program.", "summary", nil}})
+	r.measure("go_gc_gomemlimit_bytes", "The memory limit of the runtime.", func() float64 { return float64(debug.SetMemoryLimit(-1)) })
+	r.add(gcPauses{&heading{"go_gc_duration_seconds", "Pauses of the garbage collector.", "summary", nil}})
 	r.add(&memStats{heading: &heading{name: "go_memstats"}})
 }
 
@@ -48,23 +48,23 @@ func (*memStats) write(p *page) {
 		n          float64
 	}{
 		{"alloc_bytes", "Bytes in use.", Measured, float64(m.Alloc)},
-		{"alloc_bytes_total", "Bytes that were allocated, those freed since included.", Counted, float64(m.TotalAlloc)},
+		{"alloc_bytes_total", "Bytes that were allocated, including those freed since.", Counted, float64(m.TotalAlloc)},
 		{"buck_hash_sys_bytes", "Bytes for profiles.", Measured, float64(m.BuckHashSys)},
 		{"frees_total", "Objects that were freed.", Counted, float64(m.Frees)},
-		{"gc_sys_bytes", "Bytes for the collection of garbage.", Measured, float64(m.GCSys)},
+		{"gc_sys_bytes", "Bytes for the garbage collector.", Measured, float64(m.GCSys)},
 		{"heap_alloc_bytes", "Bytes in use on the heap.", Measured, float64(m.HeapAlloc)},
 		{"heap_idle_bytes", "Bytes of the heap that wait to be used.", Measured, float64(m.HeapIdle)},
 		{"heap_inuse_bytes", "Bytes of the parts of the heap that are used.", Measured, float64(m.HeapInuse)},
 		{"heap_objects", "Objects on the heap.", Measured, float64(m.HeapObjects)},
 		{"heap_released_bytes", "Bytes of the heap that were given back to the system.", Measured, float64(m.HeapReleased)},
-		{"heap_sys_bytes", "Bytes of the heap that the system gave.", Measured, float64(m.HeapSys)},
+		{"heap_sys_bytes", "Bytes of the heap obtained from the system.", Measured, float64(m.HeapSys)},
 		{"last_gc_time_seconds", "When garbage was last collected, since 1970.", Measured, float64(m.LastGC) / 1e9},
 		{"mallocs_total", "Objects that were allocated.", Counted, float64(m.Mallocs)},
 		{"next_gc_bytes", "The size of the heap at which garbage is collected next.", Measured, float64(m.NextGC)},
 		{"other_sys_bytes", "Bytes for the rest of the runtime.", Measured, float64(m.OtherSys)},
 		{"stack_inuse_bytes", "Bytes of stacks in use.", Measured, float64(m.StackInuse)},
-		{"stack_sys_bytes", "Bytes of stacks that the system gave.", Measured, float64(m.StackSys)},
-		{"sys_bytes", "Bytes that the system gave.", Measured, float64(m.Sys)},
+		{"stack_sys_bytes", "Bytes of stacks obtained from the system.", Measured, float64(m.StackSys)},
+		{"sys_bytes", "Bytes obtained from the system.", Measured, float64(m.Sys)},
 	} {
 		p.heading = &heading{"go_memstats_" + f.name, f.help, f.kind, nil}
 		p.number(p.heading.name, nil, nil, f.n)

@@ -88,7 +88,7 @@ func checkStream(t *testing.T, provider string, stream []byte) {
 		return
 	}
 	if resp.Text != streamed(deltas) {
-		t.Errorf("%q: streamed %q, came to %q", stream, streamed(deltas), resp.Text)
+		t.Errorf("%q: streamed %q, the reply has %q", stream, streamed(deltas), resp.Text)
 	}
 	if (len(resp.ToolCalls) > 0) != (resp.Stop == StopTools) && (resp.Stop == StopTools || resp.Stop == StopEnd) || len(resp.ToolCalls) > maxCalls {
 		t.Errorf("%q: %d calls, and the end is %q", stream, len(resp.ToolCalls), resp.Stop)

@@ -13,13 +13,13 @@ import (
 
 // These tests send answers that are not replies, by mistake or on purpose.
 
-func TestAnswersThatAreNoReplyAreFinal(t *testing.T) {
+func TestAnswersWithoutAReplyAreFinal(t *testing.T) {
 	header := func(name, value string) map[string]string { return map[string]string{name: value} }
 	for rule, c := range map[string]struct {
 		reply modeltest.Reply
 		want  string
 	}{
-		"a status that is no reply":   {modeltest.Reply{Status: 300, Body: "choose"}, `300 multiple choices: "choose"`},
+		"a status without a reply":    {modeltest.Reply{Status: 300, Body: "choose"}, `300 multiple choices: "choose"`},
 		"not modified":                {modeltest.Reply{Status: 304}, "304 not modified"},
 		"a compression not asked for": {modeltest.Reply{Status: 200, Body: "x", Header: map[string]string{"Content-Type": "text/event-stream", "Content-Encoding": "br"}}, `the encoding "br" rather than a stream`},
 		"a text without events":       {modeltest.Reply{Status: 200, Body: "Welcome!\n", Header: header("Content-Type", "text/plain")}, "text/plain rather than a stream"},
@@ -53,7 +53,7 @@ func TestEventsThatAreNoObjectsMayPass(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsOneWhateverTheEventIsCalled(t *testing.T) {
+func TestAnErrorEventMayHaveAnyName(t *testing.T) {
 	f := &fixture{provider: ProviderAnthropic, serve: modeltest.Anthropic}
 	for _, name := range []string{"error", "odd", ""} {
 		f.play(t, modeltest.Reply{Raw: "event: " + name + "\ndata: {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"no\"}}\n\n"})

@@ -93,7 +93,8 @@ func (r *Request) Estimate() int {
 	return n
 }
 
-// perMessage is about how many tokens a message costs beside its text: its role and its separators.
+// perMessage is about how many tokens a message costs in addition to its text: its role and its
+// separators.
 const perMessage = 4
 
 func tokens[T ~string | ~[]byte](s T) int { return (len(s) + 3) / 4 }

@@ -97,7 +97,7 @@ func FuzzEventData(f *testing.F) {
 				t.Errorf("%T made %+v of %q", p, resp, data)
 			}
 			if r.closed && !r.ended {
-				t.Errorf("%T: %q closes a reply that is not whole", p, data)
+				t.Errorf("%T: %q closes a reply that is not complete", p, data)
 			}
 		}
 	})

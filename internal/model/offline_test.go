@@ -110,7 +110,7 @@ func TestScriptedCallsHaveIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestEchoSaysWhoSpeaksAndHowToDoBetter(t *testing.T) {
+func TestEchoExplainsHowToUseARealModel(t *testing.T) {
 	m := Offline(nil)
 	resp, err := m.Reply(t.Context(), asked("ignore", "hello there"), nil)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestWithAnotherModel(t *testing.T) {
 	}
 	equal(t, []any{other.Provider, other.Name, other.BaseURL, other.Window}, []any{"anthropic", "b", "", 0})
 	if _, err := c.With("nobody:b"); err == nil {
-		t.Error("an unknown provider was taken")
+		t.Error("an unknown provider was accepted")
 	}
 }
 
@@ -66,14 +66,14 @@ func TestOpenRefuses(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"an unknown provider":      {Config{Provider: "ibm", Name: "x"}, `unknown model provider "ibm"`},
-		"no name":                  {Config{Provider: "openai"}, "--model openai:NAME"},
-		"the official one, no key": {Config{Provider: "anthropic", Name: "x"}, `set ANTHROPIC_API_KEY in the environment, or write ANTHROPIC_API_KEY = "…" into secrets.toml`},
-		"openai's too":             {Config{Provider: "openai", Name: "x"}, `set OPENAI_API_KEY`},
-		"no URL":                   {Config{Provider: "openai", Name: "x", BaseURL: "localhost:11434"}, `base_url: want http://HOST or https://HOST, got "localhost:11434"`},
-		"a URL with a password":    {Config{Provider: "openai", Name: "x", BaseURL: "http://me:" + testKey + "@host/v1"}, "must be a plain URL"},
-		"a URL with a query":       {Config{Provider: "openai", Name: "x", BaseURL: "http://host/v1?key=" + testKey}, "must be a plain URL"},
-		"a broken URL":             {Config{Provider: "openai", Name: "x", BaseURL: "http://" + testKey + "\x00"}, "is not a URL"},
+		"an unknown provider":     {Config{Provider: "ibm", Name: "x"}, `unknown model provider "ibm"`},
+		"no name":                 {Config{Provider: "openai"}, "--model openai:NAME"},
+		"Anthropic without a key": {Config{Provider: "anthropic", Name: "x"}, `set ANTHROPIC_API_KEY in the environment, or write ANTHROPIC_API_KEY = "…" into secrets.toml`},
+		"OpenAI without a key":    {Config{Provider: "openai", Name: "x"}, `set OPENAI_API_KEY`},
+		"no URL":                  {Config{Provider: "openai", Name: "x", BaseURL: "localhost:11434"}, `base_url: want http://HOST or https://HOST, got "localhost:11434"`},
+		"a URL with a password":   {Config{Provider: "openai", Name: "x", BaseURL: "http://me:" + testKey + "@host/v1"}, "must be a plain URL"},
+		"a URL with a query":      {Config{Provider: "openai", Name: "x", BaseURL: "http://host/v1?key=" + testKey}, "must be a plain URL"},
+		"a broken URL":            {Config{Provider: "openai", Name: "x", BaseURL: "http://" + testKey + "\x00"}, "is not a URL"},
 		"a bad variable": {Config{Provider: "openai", Name: "x", Getenv: env("OPENAI_BASE_URL", "x:y")},
 			"OPENAI_BASE_URL: want http://HOST"},
 		"a key in two lines": {Config{Provider: "openai", Name: "x", Getenv: env("OPENAI_API_KEY", testKey+"\n"+testKey)},
@@ -89,7 +89,7 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			if strings.Contains(err.Error(), testKey) {
-				t.Errorf("the key is out: %v", err)
+				t.Errorf("the error contains the key: %v", err)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestCompatibleEndpointsNeedNoKey(t *testing.T) {
 		}
 		h := srv.Last().Header
 		if h.Get("Authorization") != "" || h.Get("X-Api-Key") != "" {
-			t.Errorf("a key out of nowhere: %v", h)
+			t.Errorf("a key that was not configured: %v", h)
 		}
 	})
 }

@@ -165,7 +165,7 @@ func (a *arranger) answer(m Message) {
 	}
 	places := a.open[m.ToolCallID]
 	if len(places) == 0 {
-		a.say(User, text{User, fmt.Sprintf("(An earlier call of the tool %q came to this:)\n%s", cut(m.Name), content)})
+		a.say(User, text{User, fmt.Sprintf("(The result of an earlier call of the tool %q:)\n%s", cut(m.Name), content)})
 		return
 	}
 	a.open[m.ToolCallID] = places[1:]

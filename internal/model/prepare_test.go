@@ -83,7 +83,7 @@ user:
   user "b"`},
 		{"a result without a call becomes a text", false, []Message{result("9", "late"), user("a")}, `
 user:
-  user "(An earlier call of the tool \"t\" came to this:)\nlate"
+  user "(The result of an earlier call of the tool \"t\":)\nlate"
   user "a"`},
 		{"a second result becomes a text", false,
 			[]Message{user("a"), says("", call("1", "t", `{}`)), result("1", "one"), result("1", "two")}, `
@@ -93,7 +93,7 @@ assistant:
   1 = t({})
 user:
   1 -> "one" false
-  user "(An earlier call of the tool \"t\" came to this:)\ntwo"`},
+  user "(The result of an earlier call of the tool \"t\":)\ntwo"`},
 		{"an empty result gets a text", false, []Message{user("a"), says("", call("1", "t", `{}`)), result("1", " \n")}, `
 user:
   user "a"
@@ -400,13 +400,13 @@ func checkTurns(t *testing.T, p *prepared) {
 		}
 		for _, c := range turn.calls {
 			if ids[c.ID] {
-				t.Fatalf("the id %q is there twice", c.ID)
+				t.Fatalf("the id %q occurs twice", c.ID)
 			}
 			ids[c.ID] = true
 		}
 		open = turn.calls
 	}
 	if p.turns[len(p.turns)-1].role != User {
-		t.Fatal("the assistant has the last word")
+		t.Fatal("the last turn is the assistant's")
 	}
 }

@@ -22,7 +22,7 @@ func TestTextIsStreamedAndWhole(t *testing.T) {
 	})
 }
 
-func TestNobodyNeedsToListen(t *testing.T) {
+func TestTheListenerMayBeNil(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		f.play(t, modeltest.Reply{Status: 500}, modeltest.Reply{Text: "hi", Tools: []modeltest.Tool{{ID: "a", Name: "b"}}})
 		resp, err := f.model.Reply(t.Context(), asked("hello"), nil)
@@ -51,7 +51,7 @@ func TestSeveralToolCalls(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatAreNoObjectAreKeptApart(t *testing.T) {
+func TestArgumentsThatAreNotAnObjectAreMalformed(t *testing.T) {
 	for _, arguments := range []string{`{"path": "a`, `["a"]`, `"a"`, `path=a`, `{} {}`} {
 		eachProvider(t, func(t *testing.T, f *fixture) {
 			f.play(t, modeltest.Reply{Tools: []modeltest.Tool{{ID: "x", Name: "t", Arguments: arguments}}})
@@ -78,7 +78,7 @@ func TestIDsAreUniqueInAConversation(t *testing.T) {
 		seen := map[string]bool{"call_1": true, "": true}
 		for _, c := range resp.ToolCalls {
 			if seen[c.ID] {
-				t.Errorf("the id %q is there twice", c.ID)
+				t.Errorf("the id %q occurs twice", c.ID)
 			}
 			seen[c.ID] = true
 		}
@@ -114,7 +114,7 @@ func TestAServerThatSaysStopAndCallsToolsWaitsForThem(t *testing.T) {
 	equal(t, resp.Stop, StopTools)
 }
 
-func TestCallsNumberedAllTheSameAreToldApartByID(t *testing.T) {
+func TestCallsWithOneNumberAreDistinguishedByID(t *testing.T) {
 	f := &fixture{provider: ProviderOpenAI, serve: modeltest.OpenAI}
 	chunk := func(id, name, arguments string) string {
 		return `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"` + id + `","function":{"name":"` + name +
@@ -189,7 +189,7 @@ func TestSilenceIsAnError(t *testing.T) {
 	})
 }
 
-func TestASilentEndAfterTheEndIsNoError(t *testing.T) {
+func TestSilenceAfterTheEndIsNotAnError(t *testing.T) {
 	f := &fixture{provider: ProviderOpenAI, serve: modeltest.OpenAI}
 	f.play(t, modeltest.Reply{Text: "all", Raw: `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"})
 	resp, _ := f.must(t, nil)

@@ -148,7 +148,7 @@ func (m *remote) cancelled(err error) *Error {
 	return &Error{Provider: m.info.Provider, Message: "cancelled: " + err.Error(), cause: err}
 }
 
-var errCut = errors.New("the stream ended before the reply was whole")
+var errCut = errors.New("the stream ended before the reply was complete")
 
 // transportError turns an error of the connection into an [*Error]. Most of them may pass, but not
 // a wrong address.

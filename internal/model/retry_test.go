@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
-func TestWhatMayPassIsAskedAgain(t *testing.T) {
+func TestTemporaryErrorsAreRetried(t *testing.T) {
 	garbage := modeltest.Reply{Text: "half", Raw: "event: content_block_delta\ndata: {nonsense\n\n"}
 	for rule, bad := range map[string]modeltest.Reply{
 		"429":               {Status: 429, Error: "rate_limit_error"},
@@ -21,7 +21,7 @@ func TestWhatMayPassIsAskedAgain(t *testing.T) {
 		"529":               {Status: 529, Error: "overloaded_error"},
 		"mid-stream error":  {Text: "half", Error: "overloaded_error"},
 		"cut connection":    {Text: "half", Cut: true},
-		"end without end":   {Text: "half", Raw: "\n"},
+		"no end of stream":  {Text: "half", Raw: "\n"},
 		"garbage in stream": garbage,
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestBackoffGrowsAndScatters(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsAskedAgain(t *testing.T) {
+func TestAnUnreachableServerIsAskedAgain(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

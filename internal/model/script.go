@@ -147,7 +147,7 @@ func usable(tokens token.Tokens) error {
 func scriptedReply(node ast.Node) (Scripted, error) {
 	entry, ok := node.(*ast.MappingNode)
 	if !ok || len(entry.Values) == 0 {
-		return Scripted{}, at(node.GetToken(), "want a reply: \"text: …\", and tools where it calls any")
+		return Scripted{}, at(node.GetToken(), "want a reply: \"text: …\", or tools, or both")
 	}
 	var e scriptEntry
 	if err := yaml.NodeToValue(entry, &e, yaml.Strict()); err != nil {

@@ -90,8 +90,9 @@ func busAddress(p programs) (string, error) {
 }
 
 // notifySendError returns why notify-send cannot reach a desktop either, or nil if it may.
-// notify-send --version does not tell. notify-send needs a session bus, too, but it finds more of
-// them than [busAddress]: those of other transports, and the one that belongs to a display.
+// (notify-send --version succeeds without a desktop.) notify-send needs a session bus, too, but it
+// finds more of them than [busAddress]: those of other transports, and the one that belongs to a
+// display.
 func notifySendError(p programs) error {
 	if _, err := busAddress(p); err == nil {
 		return errors.New("it uses the same session bus")

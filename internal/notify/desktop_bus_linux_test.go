@@ -70,7 +70,7 @@ func (s *screen) last(t *testing.T) shown {
 	return all[len(all)-1]
 }
 
-// becomes changes what the desktop says that it can do.
+// becomes changes the capabilities of the desktop.
 func (s *screen) becomes(can ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,7 @@ func TestDesktopOnTheBus(t *testing.T) {
 		}
 	})
 	screen := startScreen(t, dir, "body", "body-markup")
-	t.Run("every setting has its place", func(t *testing.T) {
+	t.Run("every setting is sent", func(t *testing.T) {
 		n := m.notifier(t, Desktop, map[string]any{
 			"title": "agents", "subtitle": "disk", "sound": "bell", "urgency": "low", "icon": "dialog-warning", "expire_ms": int64(0),
 		})
@@ -155,7 +155,7 @@ func TestDesktopOnTheBus(t *testing.T) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	})
-	t.Run("what is not set is for the desktop to decide", func(t *testing.T) {
+	t.Run("the desktop decides what is not set", func(t *testing.T) {
 		if err := m.notifier(t, Desktop, map[string]any{"sound": false}).Send(t.Context(), Message{Agent: "a", Event: Success}); err != nil {
 			t.Fatal(err)
 		}
@@ -226,11 +226,11 @@ func TestSilentBus(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(patience):
-		t.Error("a bus that says nothing holds up the sender")
+		t.Error("the sender waits for a bus that does not answer")
 	}
 }
 
-func TestNoDesktopTellsEveryReason(t *testing.T) {
+func TestWithoutADesktopTheErrorHasEveryReason(t *testing.T) {
 	n := newMachine(t, "linux").notifier(t, Desktop, nil)
 	for _, err := range []error{n.Send(t.Context(), evil()), n.Reach(t.Context())} {
 		if err == nil || !strings.Contains(err.Error(), "DBUS_SESSION_BUS_ADDRESS") || !strings.Contains(err.Error(), "notify-send") {
@@ -239,8 +239,9 @@ func TestNoDesktopTellsEveryReason(t *testing.T) {
 	}
 }
 
-// TestAProgramThatFindsNoDesktopReachesNobody: notify-send --version works without one.
-func TestAProgramThatFindsNoDesktopReachesNobody(t *testing.T) {
+// TestReachFailsWithoutADesktop: Reach fails without a desktop, although notify-send
+// --version works.
+func TestReachFailsWithoutADesktop(t *testing.T) {
 	m := newMachine(t, "linux", "notify-send")
 	if err := m.notifier(t, Desktop, nil).Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no desktop") {
 		t.Errorf("without a bus and a display: %v", err)

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// A sender notes what it sends.
+// A sender records the messages that it sends.
 type sender struct {
 	err  error
-	hold chan struct{} // waited for before each message; nil: not
+	hold chan struct{} // each message waits for it; nil: no message waits
 
 	mu  sync.Mutex // protects the fields below
 	got []Message
 	now int // messages being sent
-	top int // most of them at once
+	top int // the largest value of now
 }
 
 func (s *sender) Send(ctx context.Context, m Message) error {
@@ -66,7 +66,7 @@ func note(event, body string) Message {
 	return Message{Agent: "a", Schedule: "s", Event: event, Body: body}
 }
 
-// shut closes a dispatch that has nothing to lose.
+// shut closes a dispatch. No message may be lost.
 func shut(t *testing.T, d *Dispatch) {
 	t.Helper()
 	if err := d.Close(t.Context()); err != nil {
@@ -106,7 +106,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("got %q and %q", quick.bodies(), slow.bodies())
 			}
 		},
-		"too many are dropped, counted, logged and observed": func(t *testing.T) {
+		"messages that do not fit are dropped, counted, logged and observed": func(t *testing.T) {
 			var logs bytes.Buffer
 			var fates []Result
 			d := NewDispatch(DispatchOptions{
@@ -129,7 +129,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("got %s", logs.String())
 			}
 		},
-		"a failure is counted, logged, and not told": func(t *testing.T) {
+		"a failure is counted and logged, and not returned": func(t *testing.T) {
 			var logs bytes.Buffer
 			d := NewDispatch(DispatchOptions{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
 			bad, good := &sender{err: errors.New("no route")}, &sender{}
@@ -145,7 +145,7 @@ func TestDispatch(t *testing.T) {
 				}
 			}
 		},
-		"what a limit held back is told with the next": func(t *testing.T) {
+		"the next message says how many were held back": func(t *testing.T) {
 			d, s := NewDispatch(DispatchOptions{}), &sender{}
 			r := Route{Name: "r", Sender: s, Every: time.Hour}
 			for range 4 {
@@ -163,7 +163,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("got %+v", last)
 			}
 		},
-		"without marks it is sent, and logged": func(t *testing.T) {
+		"if the marks cannot be read, the message is sent and the error logged": func(t *testing.T) {
 			var logs bytes.Buffer
 			d := NewDispatch(DispatchOptions{Limiter: NewLimiter(lost{}, nil), Logger: slog.New(slog.NewTextHandler(&logs, nil))})
 			s := &sender{}
@@ -181,7 +181,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		},
-		"closing breaks off when its time is up, and says what was lost": func(t *testing.T) {
+		"closing ends with its context, and says how many messages were lost": func(t *testing.T) {
 			d := NewDispatch(DispatchOptions{})
 			s := &sender{hold: make(chan struct{})}
 			for range 3 {
@@ -196,7 +196,7 @@ func TestDispatch(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		},
-		"a closed one takes nothing": func(t *testing.T) {
+		"a closed dispatch accepts nothing": func(t *testing.T) {
 			d, s := NewDispatch(DispatchOptions{}), &sender{}
 			shut(t, d)
 			d.Send(note(Success, ""), Route{Name: "r", Sender: s})

@@ -29,7 +29,7 @@ func TestSlack(t *testing.T) {
 		}
 		same(t, got.Body, body)
 	})
-	t.Run("a preview shows the host of the webhook alone", func(t *testing.T) {
+	t.Run("a preview shows only the host of the webhook", func(t *testing.T) {
 		p := n.Describe(failed())
 		if p.Driver != Slack || p.Method != http.MethodPost || p.Address != e.URL+"/***" {
 			t.Errorf("got %+v", p)
@@ -103,7 +103,7 @@ func TestNtfy(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	})
-	t.Run("a message is never without words: ntfy would show its own", func(t *testing.T) {
+	t.Run("a message is never empty: ntfy would show its own text", func(t *testing.T) {
 		n := s.notifier(t, Ntfy, map[string]any{"topic": "x"})
 		p := n.Describe(Message{Agent: "finops", Schedule: "weekly", Event: Recovered})
 		if !strings.Contains(p.Body, `"message":"finops (weekly) has recovered"`) {
@@ -160,7 +160,7 @@ func TestPushover(t *testing.T) {
 			t.Errorf("got %s", p.Body)
 		}
 	})
-	t.Run("reaching has the user checked", func(t *testing.T) {
+	t.Run("reaching asks Pushover to check the user", func(t *testing.T) {
 		e.answers = []answer{{status: 400, body: `{"status":0,"errors":["user key is invalid","try again"]}`}}
 		err := n.Reach(t.Context())
 		if err == nil || err.Error() != `notifier pushover: 400 bad request: "user key is invalid, try again"` {
@@ -170,7 +170,7 @@ func TestPushover(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("a refusal with a good status is one", func(t *testing.T) {
+	t.Run("a refusal with a good status is an error", func(t *testing.T) {
 		e.answers = []answer{{status: 200, body: `{"status":0,"errors":["no"]}`}}
 		if err := n.Send(t.Context(), failed()); err == nil {
 			t.Error("got no error")
@@ -224,7 +224,7 @@ func TestTelegram(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("each mode escapes what it reads", func(t *testing.T) {
+	t.Run("each mode escapes its own markup", func(t *testing.T) {
 		m := Message{Title: "a_b", Body: `1 < 2 & [x] \`}
 		for mode, want := range map[string]string{
 			"":           "a_b\n1 < 2 & [x] \\",

@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/notify"
 )
 
-// A dry run: what would be sent, and nothing is.
+// A dry run shows what would be sent, and sends nothing.
 func ExampleNew() {
 	secrets := map[string]string{"NTFY_TOPIC": "nobody-guesses-this"}
 	n, err := notify.New(notify.Ntfy, map[string]any{"topic": "${NTFY_TOPIC}", "priority": "high"}, notify.Options{

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzService lets a service answer in any words: a good status with no refusal in it is a success,
-// and what is repeated of anything else is short, can be printed, and has no secret in it.
+// FuzzService lets a service answer with any text. A good status without a refusal is a success. Of
+// any other answer, the error repeats a text that is short, printable and without secrets.
 func FuzzService(f *testing.F) {
 	for _, body := range []string{
 		``, `ok`, `{"ok":true}`, `{"ok":false,"description":"no"}`, `{"status":0,"errors":["a","b"]}`, `{"status":1}`, `{"error":"e"}`, `{"parameters":{"retry_after":99999999999}}`,
@@ -28,7 +28,7 @@ func FuzzService(f *testing.F) {
 		e := r.answerError(resp, body)
 		if e == nil {
 			if _, refused := answerText(body); refused || resp.StatusCode >= 300 {
-				t.Errorf("%d %q passes for a success", resp.StatusCode, body)
+				t.Errorf("%d %q counts as a success", resp.StatusCode, body)
 			}
 			return
 		}
@@ -41,7 +41,8 @@ func FuzzService(f *testing.F) {
 	})
 }
 
-// FuzzMark reads what is remembered of a notifier: it is bounded, and can always be added to.
+// FuzzMark decodes any bytes as a mark. The mark is limited in size, and events can always be added
+// to it.
 func FuzzMark(f *testing.F) {
 	for _, seed := range []string{``, `{}`, `{"last":"failing","events":{"stale":{"at":"2026-01-02T03:04:05Z","suppressed":3}}}`, `{"events":null}`, `{"events":{"":{"suppressed":-9}}}`, `[]`, `{"last":7}`} {
 		f.Add([]byte(seed))
@@ -57,7 +58,7 @@ func FuzzMark(f *testing.F) {
 		}
 		m.Events[Stale] = eventMark{At: now}
 		if _, err := json.Marshal(m); err != nil {
-			t.Errorf("%q cannot be kept: %v", data, err)
+			t.Errorf("%q cannot be stored: %v", data, err)
 		}
 	})
 }
@@ -86,7 +87,7 @@ func FuzzExpandJSON(f *testing.F) {
 	})
 }
 
-// shape is a value without the contents of its strings.
+// shape returns a value without the contents of its strings.
 func shape(v any) string {
 	switch v := v.(type) {
 	case string:

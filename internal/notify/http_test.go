@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// toEndpoint is a notifier whose service is an endpoint.
+// toEndpoint returns a notifier whose service is an endpoint.
 func toEndpoint(t *testing.T, s *stage, e *endpoint) Notifier {
 	t.Helper()
 	return s.notifier(t, Slack, map[string]any{"webhook_url": e.URL + "/hook/hush-hush"})
@@ -26,12 +26,12 @@ func TestRetries(t *testing.T) {
 		waits   []time.Duration
 	}{
 		{"429 and 5xx are tried again, after growing waits", []answer{{status: 429}, {status: 503}}, true, []time.Duration{time.Second, 2 * time.Second}},
-		{"three tries are all", []answer{{status: 500}, {status: 500}, {status: 500}, {status: 200}}, false, []time.Duration{time.Second, 2 * time.Second}},
+		{"there are at most three tries", []answer{{status: 500}, {status: 500}, {status: 500}, {status: 200}}, false, []time.Duration{time.Second, 2 * time.Second}},
 		{"Retry-After is honoured", []answer{{status: 429, header: map[string]string{"Retry-After": "7"}}}, true, []time.Duration{7 * time.Second}},
 		{"a service that wants more than 10 s is left alone", []answer{{status: 429, header: map[string]string{"Retry-After": "11"}}}, false, nil},
 		{"a huge Retry-After does not overflow", []answer{{status: 429, header: map[string]string{"Retry-After": "9223372036854775807"}}}, false, nil},
 		{"Telegram's retry_after counts too", []answer{{status: 429, body: `{"ok":false,"parameters":{"retry_after":3}}`}}, true, []time.Duration{3 * time.Second}},
-		{"a Retry-After that is past or nonsense is none", []answer{{status: 503, header: map[string]string{"Retry-After": "Mon, 01 Jan 1990 15:04:05 GMT"}}, {status: 503, header: map[string]string{"Retry-After": "soon"}}}, true, []time.Duration{time.Second, 2 * time.Second}},
+		{"a Retry-After that is past or invalid is ignored", []answer{{status: 503, header: map[string]string{"Retry-After": "Mon, 01 Jan 1990 15:04:05 GMT"}}, {status: 503, header: map[string]string{"Retry-After": "soon"}}}, true, []time.Duration{time.Second, 2 * time.Second}},
 		{"4xx is final", []answer{{status: 404}}, false, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a service that is not there is tried again", func(t *testing.T) {
+	t.Run("a service that cannot be reached is tried again", func(t *testing.T) {
 		e, s := serve(t), newStage(nil)
 		n := toEndpoint(t, s, e)
 		e.Close()
@@ -55,7 +55,7 @@ func TestRetries(t *testing.T) {
 		}
 		hasNone(t, "the error", err.Error(), "hush-hush")
 	})
-	t.Run("a connection that breaks after the request is not: the message may have arrived", func(t *testing.T) {
+	t.Run("after a connection that broke there is no second try: the message may have arrived", func(t *testing.T) {
 		s := newStage(nil)
 		srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 		defer srv.Close()
@@ -105,7 +105,7 @@ func TestRedirects(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a front page that is elsewhere is one", func(t *testing.T) {
+	t.Run("a redirect of the front page proves that the host is there", func(t *testing.T) {
 		e, s := serve(t, answer{status: 302, header: map[string]string{"Location": elsewhere.URL}}), newStage(nil)
 		if err := toEndpoint(t, s, e).Reach(t.Context()); err != nil {
 			t.Error(err)
@@ -118,11 +118,11 @@ func TestRedirects(t *testing.T) {
 
 func TestServiceErrors(t *testing.T) {
 	for _, c := range []struct{ rule, body, want string }{
-		{"plain words are quoted", "no_service", `notifier slack: 403 forbidden: "no_service"`},
-		{"JSON is read for them", `{"code":40301,"http":403,"error":"forbidden"}`, `notifier slack: 403 forbidden: "forbidden"`},
-		{"no words are none", "", `notifier slack: 403 forbidden`},
-		{"secrets are taken out", "no hook at /hook/hush-hush", `notifier slack: 403 forbidden: "no hook at ***"`},
-		{"escape sequences are taken out before", "/hook/hush\x1b[0m-hush\x07", `notifier slack: 403 forbidden: "***"`},
+		{"plain text is quoted", "no_service", `notifier slack: 403 forbidden: "no_service"`},
+		{"the text in JSON is quoted", `{"code":40301,"http":403,"error":"forbidden"}`, `notifier slack: 403 forbidden: "forbidden"`},
+		{"an empty answer has no text", "", `notifier slack: 403 forbidden`},
+		{"secrets are removed", "no hook at /hook/hush-hush", `notifier slack: 403 forbidden: "no hook at ***"`},
+		{"escape sequences are removed first", "/hook/hush\x1b[0m-hush\x07", `notifier slack: 403 forbidden: "***"`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			e, s := serve(t, answer{status: 403, body: c.body}), newStage(nil)
@@ -132,13 +132,13 @@ func TestServiceErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a flood of words is read and shown in part", func(t *testing.T) {
+	t.Run("a long text is read and shown in part", func(t *testing.T) {
 		e, s := serve(t, answer{status: 400, body: strings.Repeat("x", 1<<20)}), newStage(nil)
 		if err := toEndpoint(t, s, e).Send(t.Context(), failed()); err == nil || len(err.Error()) > 400 {
 			t.Errorf("got %.500v", err)
 		}
 	})
-	t.Run("a setting too short to be found silences the service", func(t *testing.T) {
+	t.Run("the text is not shown if a secret is too short to be found in it", func(t *testing.T) {
 		e, s := serve(t, answer{status: 400, body: "no bot abc"}), newStage(map[string]string{"T": "abc"})
 		n := s.notifier(t, Telegram, map[string]any{"bot_token": "${T}", "chat_id": "1", "base_url": e.URL})
 		if err := n.Send(t.Context(), failed()); err == nil || strings.Contains(err.Error(), "abc") {

@@ -42,7 +42,7 @@ type sentMark struct {
 	elapsed time.Duration // by Limiter.elapsed
 }
 
-// maxSent bounds how many events are remembered: more than anyone has schedules with notifiers.
+// maxSent limits how many events are remembered. No user has so many schedules with notifiers.
 const maxSent = 1 << 14
 
 // NewLimiter makes a limiter that stores its marks in m. now is the clock; nil: the system's.

@@ -15,7 +15,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// at sets the clock to a time of day.
+// set sets the clock to a time of day.
 func (c *clock) set(t *testing.T, day string) {
 	t.Helper()
 	at, err := time.Parse("15:04:05", day)
@@ -25,7 +25,7 @@ func (c *clock) set(t *testing.T, day string) {
 	c.at = at.AddDate(2026, 0, 0)
 }
 
-// A happening is an event at a time of day, and what the limiter must say.
+// A happening is an event at a time of day, and the expected decision.
 type happening struct {
 	at, event  string
 	tell       bool
@@ -38,7 +38,7 @@ func TestLimiter(t *testing.T) {
 		every time.Duration
 		story []happening
 	}{
-		{"without a limit everything is told", 0, []happening{
+		{"without a limit everything is sent", 0, []happening{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:00:01", AttemptFailed, true, 0},
 		}},
 		{"within the time an event is held back, and then counted", time.Hour, []happening{
@@ -48,22 +48,22 @@ func TestLimiter(t *testing.T) {
 		{"each event has its own time", time.Hour, []happening{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", TimedOut, true, 0}, {"10:06:00", GivenUp, true, 0}, {"10:07:00", AttemptFailed, false, 0},
 		}},
-		{"a recovery is told if its failure was", time.Hour, []happening{
+		{"a recovery is sent if its failure was", time.Hour, []happening{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", Recovered, true, 0},
 			{"11:05:00", AttemptFailed, true, 0}, {"11:06:00", Recovered, true, 0},
 			{"11:10:00", AttemptFailed, false, 0}, {"11:11:00", Recovered, false, 0},
 		}},
-		{"a failure that ends what was told is told whatever the time", time.Hour, []happening{
+		{"a failure that contradicts the last message is sent at once", time.Hour, []happening{
 			{"10:00:00", GivenUp, true, 0}, {"10:05:00", Recovered, true, 0}, {"10:10:00", GivenUp, true, 0},
 			{"10:15:00", GivenUp, false, 0}, {"10:20:00", Recovered, true, 0},
 		}},
-		{"that it is given up is told after a failure that was", time.Hour, []happening{
+		{"given_up is sent after a failure that was sent", time.Hour, []happening{
 			{"10:00:00", GivenUp, true, 0}, {"10:10:00", AttemptFailed, true, 0}, {"10:20:00", GivenUp, true, 0},
 		}},
-		{"recoveries alone are limited like anything", time.Hour, []happening{
+		{"recoveries alone are limited like other events", time.Hour, []happening{
 			{"10:00:00", Recovered, true, 0}, {"10:30:00", Recovered, false, 0}, {"11:30:00", Recovered, true, 1},
 		}},
-		{"a schedule as long as the limit is not swallowed by a second", time.Hour, []happening{
+		{"every message passes if the schedule is as long as the limit", time.Hour, []happening{
 			{"10:00:02", Success, true, 0}, {"11:00:00", Success, true, 0}, {"11:58:59", Success, false, 0},
 		}},
 		{"a clock that was set back holds back no message", time.Hour, []happening{
@@ -105,7 +105,7 @@ func TestLimiter(t *testing.T) {
 			tell(false)
 		})
 	}
-	t.Run("what could not be sent was not told", func(t *testing.T) {
+	t.Run("a message that could not be sent does not count", func(t *testing.T) {
 		l := NewLimiter(InMemory(), nil)
 		for range 2 {
 			if a, err := l.Allow(t.Context(), LimitRequest{Key: "k", Event: Success, Every: time.Hour}); !a.Send || err != nil {
@@ -123,13 +123,13 @@ func TestLimiter(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a mark that cannot be read is none", func(t *testing.T) {
+	t.Run("a mark that cannot be read counts as empty", func(t *testing.T) {
 		m := &memory{values: map[string][]byte{"k": []byte(`{"events":`)}}
 		if a, err := NewLimiter(m, nil).Allow(t.Context(), LimitRequest{Key: "k", Event: Success, Every: time.Hour}); !a.Send || err != nil {
 			t.Errorf("got %+v, %v", a, err)
 		}
 	})
-	t.Run("without marks it is told, with the error", func(t *testing.T) {
+	t.Run("without marks the event is allowed, with the error", func(t *testing.T) {
 		a, err := NewLimiter(lost{}, nil).Allow(t.Context(), LimitRequest{Key: "k", Event: Success, Every: time.Hour})
 		if !a.Send || !errors.Is(err, errLost) {
 			t.Errorf("got %+v, %v", a, err)
@@ -137,7 +137,7 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
-// play takes a limiter through a story.
+// play asks a limiter about events, in order.
 func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []happening) {
 	t.Helper()
 	for _, h := range story {
@@ -161,7 +161,7 @@ func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []happe
 
 var errLost = errors.New("lost")
 
-// lost are marks that are not to be had.
+// lost are marks that cannot be read or written.
 type lost struct{}
 
 func (lost) Change(context.Context, string, func([]byte) ([]byte, error)) error { return errLost }

@@ -24,8 +24,8 @@ import (
 // things take.
 const patience = time.Minute
 
-// TestMain is also the fake programs: the test binary, linked under the name of one, notes how it
-// was started.
+// TestMain also runs the fake programs: started under the name of one, the test binary records how
+// it was started.
 func TestMain(m *testing.M) {
 	if fake, ok := fakes[filepath.Base(os.Args[0])]; ok {
 		syscall.Exit(fake()) // not os.Exit, which takes a second under the race detector
@@ -38,14 +38,14 @@ type received struct {
 	Method, Path, Kind, Auth, Body string
 }
 
-// An answer is what an endpoint says.
+// An answer is a response of an endpoint.
 type answer struct {
 	status int
 	header map[string]string
 	body   string
 }
 
-// An endpoint is a service on loopback. It plays its answers and then says 200.
+// An endpoint is a service on loopback. It plays its answers, and after them it answers 200.
 type endpoint struct {
 	*httptest.Server
 	mu      sync.Mutex // protects the fields below
@@ -84,7 +84,7 @@ func (e *endpoint) requests() []received {
 	return e.got
 }
 
-// only is the one request that there must have been.
+// only returns the request. There must be exactly one.
 func (e *endpoint) only(t *testing.T) received {
 	t.Helper()
 	got := e.requests()
@@ -94,11 +94,11 @@ func (e *endpoint) only(t *testing.T) received {
 	return got[0]
 }
 
-// A stage is the options of a test, and what came of them.
+// A stage holds the options of a test, the log, and the pauses.
 type stage struct {
 	Options
 	logs  bytes.Buffer
-	waits []time.Duration // between tries, which are not waited
+	waits []time.Duration // the pauses between tries, which are skipped
 }
 
 func newStage(variables map[string]string) *stage {
@@ -112,7 +112,7 @@ func newStage(variables map[string]string) *stage {
 	return s
 }
 
-// notifier is New where nothing may go wrong.
+// notifier calls New, and fails the test on an error.
 func (s *stage) notifier(t *testing.T, driver string, settings map[string]any) Notifier {
 	t.Helper()
 	n, err := New(driver, settings, s.Options)
@@ -122,7 +122,7 @@ func (s *stage) notifier(t *testing.T, driver string, settings map[string]any) N
 	return n
 }
 
-// failed is a message as a failing agent makes it.
+// failed returns a message about a failing agent.
 func failed() Message {
 	return Message{
 		Agent: "finops", Schedule: "weekly", Event: AttemptFailed, Attempt: 2, Attempts: 3, ExitCode: 7,
@@ -131,7 +131,7 @@ func failed() Message {
 	}
 }
 
-// same compares JSON, or other texts as they are.
+// same compares two texts, by value if both are JSON.
 func same(t *testing.T, got, want string) {
 	t.Helper()
 	if flat(got) != flat(want) {
@@ -151,7 +151,7 @@ func flat(s string) string {
 	return string(out)
 }
 
-// hasNone fails where a text has one of some words.
+// hasNone fails the test if a text contains one of the words.
 func hasNone(t *testing.T, where, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -166,7 +166,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("still not so: %s", what)
+			t.Fatalf("waited too long: %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

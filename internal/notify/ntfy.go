@@ -3,9 +3,9 @@ package notify
 import "net/http"
 
 const (
-	// ntfyLimit is what ntfy takes for a message; more would become an attachment.
+	// ntfyLimit is the length of the longest message; ntfy makes an attachment of a longer one.
 	ntfyLimit = 4096 // bytes
-	// titleLimit is Pushover's, for titles everywhere.
+	// titleLimit is Pushover's limit for titles. All services with titles use it.
 	titleLimit = 250 // characters
 )
 

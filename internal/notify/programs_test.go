@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A started is how a fake program was started. It writes that into its home directory.
+// A started says how a fake program was started. The program writes it into its home directory.
 type started struct {
 	Args  []string
 	Stdin string
@@ -27,7 +27,7 @@ type started struct {
 // fakes are the programs, by the name under which the test binary runs.
 var fakes = map[string]func() int{"notify-send": fakeProgram, "osascript": fakeProgram, "powershell": fakeProgram}
 
-// fakeProgram notes how it was started, and then does what the file "misbehave" in its home says.
+// fakeProgram records how it was started, and then does what the file "misbehave" in its home says.
 func fakeProgram() int {
 	stdin, err := io.ReadAll(os.Stdin)
 	data, err2 := json.Marshal(started{os.Args[1:], string(stdin), os.Environ()})
@@ -39,7 +39,7 @@ func fakeProgram() int {
 	}
 	how, err := os.ReadFile(filepath.Join(home, "misbehave"))
 	switch {
-	case err != nil: // it behaves
+	case err != nil: // there is no such file
 	case string(how) == "fail":
 		fmt.Fprintln(os.Stderr, "execution error: hush-hush is not allowed (-1743)")
 		return 1
@@ -90,7 +90,7 @@ func (m *machine) misbehave(t *testing.T, how string) {
 	}
 }
 
-// started is how a program was started last.
+// started returns how a program was started last.
 func (m *machine) started(t *testing.T, name string) started {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(m.home, name+".json"))
@@ -104,7 +104,7 @@ func (m *machine) started(t *testing.T, name string) started {
 	return s
 }
 
-// evil is a message with a text that would like to be a program, an option or markup.
+// evil returns a message whose texts look like code, an option and markup.
 func evil() Message {
 	return Message{Title: `-e "quoted" & more`, Body: "\" & (do shell script \"touch /tmp/x\") & \"\n<b>$(id)</b>"}
 }
@@ -139,7 +139,7 @@ func TestIMessage(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("a failure has the program's words, less the secrets", func(t *testing.T) {
+	t.Run("a failure has the program's text, without secrets", func(t *testing.T) {
 		m.misbehave(t, "fail")
 		err := n.Send(t.Context(), evil())
 		if want := `notifier imessage: osascript: exit code 1: "execution error: *** is not allowed (-1743)"`; err == nil || err.Error() != want {
@@ -163,7 +163,7 @@ func TestIMessage(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a preview shows the text, and the recipient unless it is a variable's", func(t *testing.T) {
+	t.Run("a preview shows the text, and the recipient unless it comes from a variable", func(t *testing.T) {
 		literal := m.notifier(t, IMessage, map[string]any{"to": "+15550100"})
 		if p := n.Describe(evil()); p.Address != mask || p.Method != "osascript" || !strings.Contains(p.Body, evil().Body) {
 			t.Errorf("got %+v", p)
@@ -178,7 +178,7 @@ func TestDesktopPrograms(t *testing.T) {
 	settings := map[string]any{
 		"title": "agents", "subtitle": "disk", "sound": true, "urgency": "critical", "icon": "dialog-warning", "expire_ms": int64(5000),
 	}
-	t.Run("notify-send gets every setting, and texts that are no options and no markup", func(t *testing.T) {
+	t.Run("notify-send gets every setting, and texts that are neither options nor markup", func(t *testing.T) {
 		m := newMachine(t, "linux", "notify-send")
 		if err := m.notifier(t, Desktop, settings).Send(t.Context(), Message{Title: "--x", Body: "<b>1 & 2</b>"}); err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestDesktopPrograms(t *testing.T) {
 			t.Errorf("got %q", got.Args)
 		}
 	})
-	t.Run("without anything to start programs with there is no desktop", func(t *testing.T) {
+	t.Run("without a process group there is no desktop", func(t *testing.T) {
 		if _, err := New(Desktop, nil, Options{System: "linux"}); err == nil {
 			t.Error("got no error")
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecretsNeverShow sends through every driver to a service that repeats all it was sent, and
-// looks for the secrets in whatever comes out.
+// TestSecretsNeverShow uses every driver with a service that repeats everything it gets. No error,
+// preview or log contains a secret.
 func TestSecretsNeverShow(t *testing.T) {
 	variables := map[string]string{
 		"HOOK": "hook/hush-1", "TOPIC": "hush-2", "TOKEN": "hush-3", "USER": "hush-4", "BOT": "1:hush-5", "TITLE": "hush-6 & \"7\"",
@@ -32,7 +32,7 @@ func TestSecretsNeverShow(t *testing.T) {
 				hasNone(t, "an error or preview", shown, "hush")
 			}
 			e.Close()
-			hasNone(t, "an error on the way", fmt.Sprint(n.Send(t.Context(), failed()), n.Reach(t.Context())), "hush")
+			hasNone(t, "an error of the connection", fmt.Sprint(n.Send(t.Context(), failed()), n.Reach(t.Context())), "hush")
 			hasNone(t, "the log", s.logs.String(), "hush")
 		})
 	}
@@ -66,7 +66,7 @@ func at(url string, settings map[string]any) map[string]any {
 	return out
 }
 
-// echo has an endpoint answer every try with what a message to it says, in every form.
+// echo makes an endpoint answer every try with the whole request of a message, plain and as JSON.
 func echo(e *endpoint, n Notifier, status int) {
 	req := n.(*remote).message(failed(), revealed)
 	all := req.url + " " + req.bearer + " " + req.body
@@ -84,12 +84,12 @@ func echo(e *endpoint, n Notifier, status int) {
 
 func TestScrubber(t *testing.T) {
 	for _, c := range []struct{ rule, secrets, in, want string }{
-		{"a secret that begins like another leaves nothing", "hush hush-hush", "is hush-hush", `"is ***"`},
-		{"an escaped one is found", "a/b&c", "a%2Fb%26c", `"***"`},
-		{"one that JSON has quoted is found", `a&"b"`, `{"t":"a\u0026\"b\""}`, `"{\"t\":\"***\"}"`},
-		{"one that JSON has quoted twice is found", `a&"b"`, `"{\"t\":\"a\u0026\\\"b\\\"\"}"`, `"\"{\\\"t\\\":\\\"***\\\"}\""`},
+		{"a secret that begins with another one leaves nothing", "hush hush-hush", "is hush-hush", `"is ***"`},
+		{"an escaped secret is found", "a/b&c", "a%2Fb%26c", `"***"`},
+		{"a secret that JSON has quoted is found", `a&"b"`, `{"t":"a\u0026\"b\""}`, `"{\"t\":\"***\"}"`},
+		{"a secret that JSON has quoted twice is found", `a&"b"`, `"{\"t\":\"a\u0026\\\"b\\\"\"}"`, `"\"{\\\"t\\\":\\\"***\\\"}\""`},
 		{"the path of a webhook is found", "https://x.example/hush", "no /hush here", `"no *** here"`},
-		{"an empty one is none", "", "words", `"words"`},
+		{"an empty secret is ignored", "", "words", `"words"`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			same(t, newScrubber(strings.Split(c.secrets, " ")).scrub(c.in), c.want)

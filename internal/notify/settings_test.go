@@ -15,8 +15,8 @@ func TestExpand(t *testing.T) {
 	for _, c := range []struct{ rule, in, value, shown string }{
 		{"a plain text stays", "abc", "abc", "abc"},
 		{"variables are replaced", "x-${A}-${A}", "x-alpha-alpha", "x-***-***"},
-		{"values are not looked into", "${B_2}", "${A}", "***"},
-		{"an empty variable is there", "a${EMPTY}b", "ab", "a***b"},
+		{"values are not expanded again", "${B_2}", "${A}", "***"},
+		{"an empty variable counts as set", "a${EMPTY}b", "ab", "a***b"},
 		{"other dollars stand for themselves", "$A $ $$ {A} 5$", "$A $ $$ {A} 5$", "$A $ $$ {A} 5$"},
 		{"$${ is ${ itself", "$${A} ${A}", "${A} alpha", "${A} ***"},
 		{"an escape need not be closed", "a$${", "a${", "a${"},
@@ -32,7 +32,7 @@ func TestExpand(t *testing.T) {
 		{"an unknown variable is named", "${NOPE}", "NOPE"},
 		{"an open brace is an error", "${A", "without a }"},
 		{"no name is an error", "${}", "not a variable name"},
-		{"what is no name is not repeated", "${hush hush}", "not a variable name"},
+		{"an invalid name is not repeated", "${hush hush}", "not a variable name"},
 		{"a huge value is an error", "${LONG}", "longer than"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -64,7 +64,7 @@ func FuzzExpand(f *testing.F) {
 			t.Errorf("%q became %q, shown as %q", s, got.value, got.shown)
 		}
 		if strings.Count(got.value, secret) != len(values) {
-			t.Errorf("%q has %d values, told of %d", s, strings.Count(got.value, secret), len(values))
+			t.Errorf("%q has %d values, returned %d", s, strings.Count(got.value, secret), len(values))
 		}
 		if !strings.Contains(s, "${") && got.value != s {
 			t.Errorf("%q became %q", s, got.value)
@@ -87,18 +87,18 @@ func TestSettings(t *testing.T) {
 		settings     map[string]any
 		want         string
 	}{
-		{"what is required is missed", Slack, nil, "webhook_url: is required"},
-		{"all complaints come at once", Pushover, nil, `notifier pushover: token: is required (write token = "…"); user: is required (write user = "…")`},
-		{"an empty one is missing", Slack, map[string]any{"webhook_url": " "}, "webhook_url: is required"},
+		{"a missing key is reported", Slack, nil, "webhook_url: is required"},
+		{"all problems are reported at once", Pushover, nil, `notifier pushover: token: is required (write token = "…"); user: is required (write user = "…")`},
+		{"an empty value counts as missing", Slack, map[string]any{"webhook_url": " "}, "webhook_url: is required"},
 		{"an unknown key is refused, with what was meant", Slack, with(slack, "chanel", "x"), `unknown key chanel (did you mean "channel"?)`},
 		{"another driver's key is unknown", Slack, with(slack, "topic", "x"), "unknown key topic"},
-		{"a number is no string", Slack, with(slack, "channel", int64(5)), "channel: must be a string, got a whole number"},
-		{"a string is no number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, `priority: must be one of lowest, low, normal, high, emergency, got "1" (write one of them)`},
-		{"a fraction is no whole number", Ntfy, with(ntfy, "priority", 1.5), "priority: must be a whole number, got a number with a fraction"},
+		{"a number is not a string", Slack, with(slack, "channel", int64(5)), "channel: must be a string, got a whole number"},
+		{"a string is not a number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, `priority: must be one of lowest, low, normal, high, emergency, got "1" (write one of them)`},
+		{"a fraction is not a whole number", Ntfy, with(ntfy, "priority", 1.5), "priority: must be a whole number, got a number with a fraction"},
 		{"a number has its range", Ntfy, with(ntfy, "priority", int64(6)), "priority: 6 is out of range (write a number from 1 to 5)"},
 		{"a name is one of a few", Ntfy, with(ntfy, "priority", "hihg"), `priority: must be one of min, low, default, high, max, urgent, got "hihg" (did you mean "high"?)`},
 		{"a mode is one of a few", Telegram, with(telegram, "parse_mode", "html"), `parse_mode: must be one of HTML, MarkdownV2, Markdown, got "html" (did you mean "HTML"?)`},
-		{"a string is no flag", Telegram, with(telegram, "disable_notification", "yes"), "disable_notification: must be true or false, got a string"},
+		{"a string is not a flag", Telegram, with(telegram, "disable_notification", "yes"), "disable_notification: must be true or false, got a string"},
 		{"tags are an array", Ntfy, with(ntfy, "tags", "a,b"), "tags: must be an array of strings, got a string"},
 		{"tags are strings", Ntfy, with(ntfy, "tags", []any{"a", int64(1)}), "tags[1]: must be a string, got a whole number"},
 		{"an unknown variable is named", Slack, map[string]any{"webhook_url": "${NO_HOOK}"}, "NO_HOOK"},
@@ -107,7 +107,7 @@ func TestSettings(t *testing.T) {
 		{"a base URL has no user", Ntfy, with(ntfy, "base_url", "https://u:hush-hush@x"), "base_url: must be a plain URL"},
 		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token: has characters that are not allowed"},
 		{"an urgency is one of three", Desktop, with(desktop, "urgency", "high"), `urgency: must be one of low, normal, critical, got "high"`},
-		{"what a variable stands for is not repeated", Desktop, with(desktop, "urgency", "${HUSH}"), `urgency: must be one of low, normal, critical, got "***"`},
+		{"the value of a variable is not repeated", Desktop, with(desktop, "urgency", "${HUSH}"), `urgency: must be one of low, normal, critical, got "***"`},
 		{"an expiry is not negative", Desktop, with(desktop, "expire_ms", int64(-1)), "expire_ms: -1 is out of range (write a number from 0"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -128,18 +128,18 @@ func TestNew(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("plugins are not ours", func(t *testing.T) {
+	t.Run("plugin is not a built-in driver", func(t *testing.T) {
 		if _, err := New("plugin", nil, Options{}); err == nil || !strings.Contains(err.Error(), "hub") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("iMessage is unsupported elsewhere than on macOS, not broken", func(t *testing.T) {
+	t.Run("iMessage is unsupported on other systems than macOS", func(t *testing.T) {
 		_, err := New(IMessage, map[string]any{"to": "me"}, Options{System: "linux"})
 		if !errors.Is(err, errors.ErrUnsupported) || err.Error() != "notifier imessage: only on macOS, and this is linux: unsupported operation" {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("so is a desktop where none is known", func(t *testing.T) {
+	t.Run("so is a desktop on an unknown system", func(t *testing.T) {
 		if _, err := New(Desktop, nil, Options{System: "plan9", Procs: newGroup(t)}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("got %v", err)
 		}
@@ -156,14 +156,14 @@ func TestNew(t *testing.T) {
 	})
 }
 
-// TestRead: a manifest's entry is held to the same keys, with its places; what variables stand for
-// is left to New.
+// TestRead: Read checks the keys of a manifest's entry as New does, and reports positions. It does
+// not check the values of variables.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ rule, driver, text, want string }{
-		{"variables wait", Slack, `webhook_url = "${HOOK}"`, ""},
+		{"variables are not replaced", Slack, `webhook_url = "${HOOK}"`, ""},
 		{"in words and numbers too", Ntfy, "topic = \"${T}\"\npriority = \"${P}\"\nbase_url = \"${B}\"\ntags = [\"${X}\"]", ""},
 		{"but they must be variables", Slack, `webhook_url = "${HOOK"`, "1:15: webhook_url: has a ${ without a }"},
-		{"what is required", Telegram, `bot_token = "a"`, "1:1: chat_id: is required"},
+		{"a missing key", Telegram, `bot_token = "a"`, "1:1: chat_id: is required"},
 		{"a chat may be a number", Telegram, "bot_token = \"a\"\nchat_id = -100", ""},
 		{"another driver's key", IMessage, "to = \"me\"\ntopic = \"x\"", "2:1: unknown key topic"},
 		{"an address", Ntfy, "topic = \"t\"\nbase_url = \"example.org\"", "2:12: base_url: not a web address"},

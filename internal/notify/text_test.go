@@ -32,7 +32,7 @@ func TestParagraphs(t *testing.T) {
 	since := time.Date(2026, 11, 15, 10, 2, 0, 0, time.UTC)
 	m := Message{Body: "one two three", Suggest: "do\nthis", Suppressed: 3, Since: since}
 	tail := "Suggestion: do this\n3 similar suppressed since " + since.Local().Format("2006-01-02 15:04 MST") + ""
-	t.Run("what belongs below the body stands there", func(t *testing.T) {
+	t.Run("suggestion and count are below the body", func(t *testing.T) {
 		same(t, m.paragraphs(1000, characters), "one two three\n\n"+tail)
 	})
 	t.Run("only the body is cut", func(t *testing.T) {
@@ -41,10 +41,10 @@ func TestParagraphs(t *testing.T) {
 	t.Run("without room for a body the rest remains", func(t *testing.T) {
 		same(t, m.paragraphs(len(tail), characters), tail)
 	})
-	t.Run("what was held back before anything was told has no beginning", func(t *testing.T) {
+	t.Run("if nothing was sent before, the count has no time", func(t *testing.T) {
 		same(t, Message{Suppressed: 1}.paragraphs(100, characters), "1 similar suppressed")
 	})
-	t.Run("without anything there is nothing", func(t *testing.T) {
+	t.Run("an empty message is empty", func(t *testing.T) {
 		same(t, Message{}.paragraphs(10, characters), "")
 	})
 }
@@ -71,14 +71,14 @@ func TestCut(t *testing.T) {
 		cost     unit
 		want     string
 	}{
-		{"what fits stays", "abc", 3, characters, "abc"},
-		{"what does not ends in …", "abcd", 3, characters, "ab…"},
+		{"a text that fits stays", "abc", 3, characters, "abc"},
+		{"a longer text ends in …", "abcd", 3, characters, "ab…"},
 		{"no space before …", "ab cd", 4, characters, "ab…"},
 		{"bytes count the … too", "abcdef", 5, utf8Bytes, "ab…"},
 		{"an accent stays with its letter", "ae\u0301x", 3, characters, "a…"},
 		{"a family is not torn", "a👨‍👩‍👧b", 4, characters, "a…"},
 		{"a pair of UTF-16 is not torn", "👍👍👍", 4, utf16Units, "👍…"},
-		{"no room for … is no room", "abc", 0, characters, ""},
+		{"without room for … the text is empty", "abc", 0, characters, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if got := cut(c.in, c.limit, c.cost); got != c.want {

@@ -84,7 +84,7 @@ func endpoint(address string, getenv func(string) string, protocol string) (*url
 func ParseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the address of a collector is not one: write it as in http://127.0.0.1:4318")
+		return nil, errors.New("not the address of a collector: write it as in http://127.0.0.1:4318")
 	}
 	return u, nil
 }

@@ -108,7 +108,7 @@ func TestAnswers(t *testing.T) {
 		err     string
 	}{
 		"taken":                      {[]string{"200"}, 1, ""},
-		"busy, then taken":           {[]string{"503", "429 0", "200"}, 3, ""},
+		"busy, then accepted":        {[]string{"503", "429 0", "200"}, 3, ""},
 		"busy for ever":              {[]string{"503"}, maxTries, "503"},
 		"refused is not tried again": {[]string{"400"}, 1, "400"},
 		"no redirect is followed":    {[]string{"307"}, 1, "307"},
@@ -168,11 +168,11 @@ func TestEndpoint(t *testing.T) {
 		"a base with a path":             {"http://c/otlp/", nil, "http://c/otlp/v1/traces"},
 		"the whole":                      {"http://c/x/v1/traces", nil, "http://c/x/v1/traces"},
 		"the variable is a base":         {"", []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "https://c"}, "https://c/v1/traces"},
-		"that for traces is whole":       {"", []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c/t", "OTEL_EXPORTER_OTLP_ENDPOINT", "https://d"}, "https://c/t"},
-		"grpc is not spoken":             {"", []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, "http/json"},
+		"the one for traces is complete": {"", []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c/t", "OTEL_EXPORTER_OTLP_ENDPOINT", "https://d"}, "https://c/t"},
+		"grpc is not supported":          {"", []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, "http/json"},
 		"nothing":                        {"", nil, ErrNoEndpoint.Error()},
 		"no address":                     {"c:4318", nil, "http://127.0.0.1:4318"},
-		"headers that are none, no echo": {"http://c", []string{"OTEL_EXPORTER_OTLP_HEADERS", "hush"}, "OTEL_EXPORTER_OTLP_HEADERS: want NAME=VALUE"},
+		"bad headers are not repeated":   {"http://c", []string{"OTEL_EXPORTER_OTLP_HEADERS", "hush"}, "OTEL_EXPORTER_OTLP_HEADERS: want NAME=VALUE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := FromEnviron(c.address, func(name string) string {

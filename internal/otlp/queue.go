@@ -37,7 +37,7 @@ type Queue struct {
 type Counts struct {
 	Sent    uint64 `json:"sent"`
 	Dropped uint64 `json:"dropped"`         // the queue was full, or the collector did not accept them
-	Error   string `json:"error,omitempty"` // of the last batch that was not taken; "": the last one was
+	Error   string `json:"error,omitempty"` // of the last batch that was not accepted; "": the last batch was
 }
 
 // NewQueue starts the goroutine, which Close ends. The queue owns the client from then on.
@@ -54,7 +54,7 @@ func (q *Queue) Offer(spans []Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closing || len(q.waiting)+len(spans) > maxWaiting {
-		q.drop(len(spans), "more spans wait than can be kept: the collector does not take them")
+		q.drop(len(spans), "too many spans are waiting: the collector does not accept them")
 		return
 	}
 	q.waiting = append(q.waiting, spans...)

@@ -77,7 +77,7 @@ func (e *Event) attributes() []Attribute {
 	return all
 }
 
-// step returns the span of one plugin's part, without its ids and times.
+// step returns the span of one step, without its ids and times.
 func step(s *hook.Step) Span {
 	span := Span{Name: s.Plugin + " " + s.Hook, Attributes: []Attribute{{"patchbay.plugin", s.Plugin}, {"patchbay.dialect", s.Dialect},
 		{"patchbay.hook", s.Hook}, {"patchbay.verdict", string(s.Verdict)}, {"patchbay.changed", s.Changed}}}

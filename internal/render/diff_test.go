@@ -32,7 +32,7 @@ func TestLineDiffOfHugeTextsIsNotComputed(t *testing.T) {
 		a, b = append(a, fmt.Sprint("a", i)), append(b, fmt.Sprint("b", i))
 	}
 	if got := lineDiff(a, b); len(got) != 6000 || got[0].sign != '-' || got[5999].sign != '+' {
-		t.Errorf("%d lines, want all the old ones gone and all the new ones come", len(got))
+		t.Errorf("%d lines, want all old lines removed and all new lines added", len(got))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzSafeJSON: what is shown of a plugin's JSON means the same, and has nothing in it that a
-// terminal would obey. In colour it is the same text.
+// FuzzSafeJSON: the shown JSON of a plugin has the same value, and no characters that a terminal
+// would interpret. In colour the text is the same.
 func FuzzSafeJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":"\u001b[2J"}`, "\"\u009b2J\u202e\"", "[1e9,true,\"\U000e0041\"]", "\"\x9b\xff\"", "{\"\u2028\":{\"\":[]}}", "\x1b[2J", "\"\x7f\"", "0\r"} {
 		f.Add([]byte(seed))
@@ -22,7 +22,7 @@ func FuzzSafeJSON(f *testing.F) {
 			}
 		}
 		if !utf8.ValidString(shown) {
-			t.Errorf("%q is shown as %q, which is no UTF-8", raw, shown)
+			t.Errorf("%q is shown as %q, which is not UTF-8", raw, shown)
 		}
 		if !json.Valid(raw) {
 			return
@@ -39,15 +39,15 @@ func FuzzSafeJSON(f *testing.F) {
 func value(t *testing.T, raw []byte) (v any) {
 	if err := json.Unmarshal(raw, &v); err != nil {
 		if strings.Contains(err.Error(), "cannot unmarshal number") {
-			t.Skip("a number that Go has none for")
+			t.Skip("a number that Go cannot represent")
 		}
 		t.Fatalf("%q: %v", raw, err)
 	}
 	return v
 }
 
-// FuzzLineDiff: the lines that stay and go are the old text, those that stay and come the new one,
-// but for the gaps.
+// FuzzLineDiff: apart from the gaps, the common and the removed lines are the old text, and the
+// common and the added lines are the new text.
 func FuzzLineDiff(f *testing.F) {
 	f.Add("a\nb\nc", "a\nc")
 	f.Add("", "x")

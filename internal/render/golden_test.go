@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// plugin is a hook that gives one reply, or fails.
+// plugin returns a hook that gives one reply, or fails.
 func plugin(name string, p hook.Point, reply hook.Reply, err error) hook.Hook {
 	return hook.Hook{Plugin: name, Dialect: "scaffold", Name: "some_hook", Point: p, Priority: hook.DefaultPriority,
 		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return reply, err }}
@@ -101,12 +101,12 @@ func TestTrace(t *testing.T) {
 			return fire(t, hook.TurnFinal, `{"text":`+poem+`}`,
 				plugin("translator", hook.TurnFinal, hook.Reply{Set: set("text", changed)}, nil))
 		}},
-		{"a last line end is no line", render.Options{}, func(t *testing.T) *hook.Outcome {
+		{"a final line end is not a line", render.Options{}, func(t *testing.T) *hook.Outcome {
 			return fire(t, hook.TurnFinal, `{"text":"one\ntwo\n"}`,
 				plugin("adds", hook.TurnFinal, hook.Reply{Set: set("text", `"one\ntwo\nthree\n"`)}, nil),
 				plugin("trims", hook.TurnFinal, hook.Reply{Set: set("text", `"one\ntwo\nthree"`)}, nil))
 		}},
-		{"of long lines the part that differs is shown", render.Options{Width: 60}, func(t *testing.T) *hook.Outcome {
+		{"a long line shows the part that differs", render.Options{Width: 60}, func(t *testing.T) *hook.Outcome {
 			return fire(t, hook.TurnFinal, `{"text":"`+long+`end"}`,
 				plugin("ender", hook.TurnFinal, hook.Reply{Set: set("text", `"`+long+`END, and more of it than would fit on a line"`)}, nil))
 		}},

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnified: hunks with their lines, three around each change, and nothing that a terminal obeys.
+// TestUnified: hunks have their line numbers, three lines around each change, and no characters
+// that a terminal would interpret.
 func TestUnified(t *testing.T) {
 	numbered := func(change string) string {
 		var b strings.Builder
@@ -24,7 +25,7 @@ func TestUnified(t *testing.T) {
 		{"to nothing", "a\n", "", "@@ -1 +0,0 @@\n-a\n"},
 		{"two places", numbered(""), numbered("!"), "@@ -1,5 +1,5 @@\n 1\n-2\n+2!\n 3\n 4\n 5\n@@ -9,4 +9,4 @@\n 9\n 10\n 11\n-12\n+12!\n"},
 		{"the end of the last line", "a", "a\n", "@@ -1 +1 @@\n-a\n\\ No line end at the end of the file\n+a\n"},
-		{"what a terminal obeys", "", "\x1b[2Jgone\r\n\u202eabc\n", "@@ -0,0 +1,2 @@\n+\\x1b[2Jgone\\r\n+\\u202eabc\n"},
+		{"control characters", "", "\x1b[2Jgone\r\n\u202eabc\n", "@@ -0,0 +1,2 @@\n+\\x1b[2Jgone\\r\n+\\u202eabc\n"},
 	} {
 		if got := Unified(c.old, c.new); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
@@ -35,7 +36,7 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// TestTextDiffIsHarmless: nothing of a file that is compared is obeyed by a terminal.
+// TestTextDiffIsHarmless: a diff has no characters that a terminal would interpret.
 func TestTextDiffIsHarmless(t *testing.T) {
 	var b strings.Builder
 	if err := TextDiff(&b, "a\n", "\x1b[2J\n", Options{}); err != nil || strings.Contains(b.String(), "\x1b") {

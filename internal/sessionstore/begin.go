@@ -91,7 +91,7 @@ func (t *Turn) take(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return &session.BusyError{Session: t.session.ID, Owner: "others, in turns"}
+	return &session.BusyError{Session: t.session.ID, Owner: "other processes, one after another"}
 }
 
 // refresh reads the entries that others have written since.

@@ -13,13 +13,13 @@ import (
 
 func TestDecode(t *testing.T) {
 	for rule, text := range map[string]string{
-		"an entry is JSON":                        `{"turn":`,
-		"an entry is an object":                   `[]`,
-		"an entry has a part":                     `{"turn":"turn_1"}`,
-		"an entry has no two parts":               `{"status":"done","message":{"role":"user","content":""}}`,
-		"a status is one of ours":                 `{"status":"nonsense"}`,
-		"a message has a known role":              `{"message":{"role":"nobody","content":""}}`,
-		"a message of a compaction is somebody's": `{"compaction":{"messages":[{"role":"user"},{"role":""}]}}`,
+		"an entry is JSON":                     `{"turn":`,
+		"an entry is an object":                `[]`,
+		"an entry has a part":                  `{"turn":"turn_1"}`,
+		"an entry has only one part":           `{"status":"done","message":{"role":"user","content":""}}`,
+		"a status is one of ours":              `{"status":"nonsense"}`,
+		"a message has a known role":           `{"message":{"role":"nobody","content":""}}`,
+		"a message of a compaction has a role": `{"compaction":{"messages":[{"role":"user"},{"role":""}]}}`,
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := decode(engine.Record{Sequence: 7, Data: []byte(text)})
@@ -36,7 +36,7 @@ func TestUnanswered(t *testing.T) {
 		messages []model.Message
 		want     string // ids
 	}{
-		{"nothing said, nothing asked", nil, ""},
+		{"an empty conversation needs none", nil, ""},
 		{"calls with results need none", []model.Message{calling("1", "2"), result("2"), result("1")}, ""},
 		{"calls without results need some, in their order", []model.Message{calling("1", "2", "3"), result("2")}, "1 3"},
 		{"two calls by one id need two results", []model.Message{calling("1", "1"), result("1")}, "1"},

@@ -14,7 +14,7 @@ import (
 // was used last. Each needs one request to the engine.
 const lookBack = 50
 
-// lookFar limits how many sessions of all directories are searched for them.
+// lookFar limits how many sessions of all directories are read to find them.
 const lookFar = 1000
 
 // An AmbiguousError reports that several session ids begin with the given prefix.

@@ -74,7 +74,7 @@ func TestKilledWhileMaking(t *testing.T) {
 		}
 		for _, id := range acked {
 			if !slices.Contains(got, id) {
-				t.Errorf("%s was acknowledged, and is on no page", id)
+				t.Errorf("%s was acknowledged, but is on no page", id)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func checkRun(t *testing.T, messages []model.Message) {
 		}
 		n, err := strconv.Atoi(m.Content)
 		if err != nil || n != next && n != 0 {
-			t.Fatalf("%q where %d was due", m.Content, next)
+			t.Fatalf("%q came instead of %d", m.Content, next)
 		}
 		next = n + 1
 	}

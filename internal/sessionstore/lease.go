@@ -87,13 +87,13 @@ func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, er
 	if now.open == nil {
 		return lease.Free, nil
 	}
-	sign, err := l.sign(ctx)
+	last, err := l.lastBeat(ctx)
 	if err != nil {
 		return lease.Held, err
 	}
 	c := now.open.claim
 	if c == nil { // an earlier version stored the claim in the bucket
-		if c = sign.claim; c == nil {
+		if c = last.claim; c == nil {
 			return lease.Free, nil
 		}
 	}
@@ -104,28 +104,28 @@ func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, er
 	case l.owns(c), l.parts.abandoned.has(c.Token):
 		return lease.Free, nil
 	}
-	return l.ask(ctx, c, sign, now)
+	return l.ask(ctx, c, last, now)
 }
 
-// A sign is the last heartbeat of a session in the bucket. Its claim is nil if there is none.
-type sign struct {
+// A heartbeat is the last heartbeat of a session in the bucket. Its claim is nil if there is none.
+type heartbeat struct {
 	engine.Value
 	claim *claim
 }
 
-func (l *sessionLease) sign(ctx context.Context) (sign, error) {
+func (l *sessionLease) lastBeat(ctx context.Context) (heartbeat, error) {
 	v, err := l.parts.leases.Get(ctx, l.key)
 	if errors.Is(err, engine.ErrNotFound) {
-		return sign{}, nil
+		return heartbeat{}, nil
 	}
 	if err != nil {
-		return sign{}, fmt.Errorf("session %s: lease: %w", l.key, err)
+		return heartbeat{}, fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
-	return sign{v, readClaim(v.Data)}, nil
+	return heartbeat{v, readClaim(v.Data)}, nil
 }
 
 // ask judges the holder of a readable claim.
-func (l *sessionLease) ask(ctx context.Context, c *claim, last sign, now *state) (lease.Verdict, error) {
+func (l *sessionLease) ask(ctx context.Context, c *claim, last heartbeat, now *state) (lease.Verdict, error) {
 	if last.claim == nil || last.claim.Token != c.Token { // of an earlier turn
 		last.Value = engine.Value{Revision: last.Revision}
 	}
@@ -169,7 +169,7 @@ func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) err
 	if err == nil {
 		_, err = l.parts.leases.Update(ctx, l.key, data, revision)
 	}
-	if err != nil && !signChanged(err) {
+	if err != nil && !beatChanged(err) {
 		return fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
 	return nil
@@ -253,7 +253,7 @@ func (l *sessionLease) release(ctx context.Context) error {
 	if l.revision == 0 {
 		return nil
 	}
-	if err := l.parts.leases.DeleteAt(ctx, l.key, l.revision); err != nil && !signChanged(err) {
+	if err := l.parts.leases.DeleteAt(ctx, l.key, l.revision); err != nil && !beatChanged(err) {
 		return fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
 	return nil
@@ -315,9 +315,9 @@ func (a *abandoned) has(token string) bool {
 	return a.tokens[token]
 }
 
-// signChanged reports whether an error means that the heartbeat in the bucket has changed, or may
+// beatChanged reports whether an error means that the heartbeat in the bucket has changed, or may
 // have.
-func signChanged(err error) bool {
+func beatChanged(err error) bool {
 	return errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrUncertain)
 }
 

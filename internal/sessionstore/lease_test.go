@@ -88,7 +88,7 @@ func TestLost(t *testing.T) {
 	one, two := shortLived(e), shortLived(e)
 	ctx := t.Context()
 
-	t.Run("a turn that wakes up after another went on cannot write", func(t *testing.T) {
+	t.Run("a turn that continues after another has begun cannot write", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		stalled := begin(t, one, id, BeginOptions{})
 		appendTo(t, stalled, user("hello"))
@@ -114,7 +114,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("a turn that wakes up after another came and went cannot write", func(t *testing.T) {
+	t.Run("a turn that continues after another has begun and ended cannot write", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		stalled := begin(t, one, id, BeginOptions{})
 		stall(stalled)
@@ -137,7 +137,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("a turn whose lease another has taken is told so", func(t *testing.T) {
+	t.Run("a turn whose session another has taken cannot write, and the error names the other", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		turn := begin(t, one, id, BeginOptions{})
 		plant(t, one, id, []byte(thief))
@@ -149,7 +149,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("append: %v", err)
 		}
 	})
-	t.Run("an append that hangs is let go when the lease is lost", func(t *testing.T) {
+	t.Run("an append that hangs returns when the lease is lost", func(t *testing.T) {
 		id := create(t, one, session.Session{}).ID
 		turn := begin(t, one, id, BeginOptions{})
 		hung := hanging{one.opened.transcripts, make(chan struct{}, 1)}
@@ -170,7 +170,7 @@ func TestLost(t *testing.T) {
 		if err := one.opened.leases.Delete(ctx, id); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the sign is there again", func() bool {
+		eventually(t, "the heartbeat is written again", func() bool {
 			v, err := one.opened.leases.Get(ctx, id)
 			return err == nil && readClaim(v.Data).Owner == "sleeper"
 		})

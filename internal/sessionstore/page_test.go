@@ -59,7 +59,7 @@ func TestPage(t *testing.T) {
 		}
 	})
 	makeAtOnce(t, s, 4*slack)
-	t.Run("pages have what the list has, in its order", func(t *testing.T) {
+	t.Run("pages have the sessions of the list, in its order", func(t *testing.T) {
 		want := listed(t, s)
 		for _, limit := range []int{7, session.DefaultPage, len(want), len(want) + 1} {
 			if got := pages(t, s, limit); !slices.Equal(got, want) {
@@ -100,8 +100,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d sessions, not %d", len(got), len(want))
 		}
 	})
-	t.Run("a place without a session is passed over", func(t *testing.T) {
-		for range 30 { // as a process leaves it that dies while it makes a session
+	t.Run("a place without a session is skipped", func(t *testing.T) {
+		for range 30 { // a process that dies while it makes a session leaves such a place
 			now := time.Now().UTC()
 			if err := s.opened.order.add(ctx, place{id: session.NewID(session.Prefix, now), CreatedAt: now}); err != nil {
 				t.Fatal(err)
@@ -142,9 +142,9 @@ func makeAtOnce(t *testing.T, s *Store, n int) {
 	wg.Wait()
 }
 
-// TestPageReadsItselfAlone checks that the number of records that a page reads does not grow with
-// the number of sessions.
-func TestPageReadsItselfAlone(t *testing.T) {
+// TestPageReadsNoOtherSessions checks that the number of records that a page reads does not grow
+// with the number of sessions.
+func TestPageReadsNoOtherSessions(t *testing.T) {
 	s := newStore(t)
 	makeAtOnce(t, s, 512)
 	records := &countedBucket{Bucket: s.opened.records}

@@ -91,7 +91,7 @@ func TestNothingIsReadTwice(t *testing.T) {
 			t.Errorf("%d entries were read", n)
 		}
 	})
-	t.Run("what another process added is read, and nothing else", func(t *testing.T) {
+	t.Run("only the entries that another process added are read", func(t *testing.T) {
 		s, c := counted(t, writer)
 		id := long(t, s, 20)
 		converse(t, writer, id, "from elsewhere")
@@ -208,7 +208,7 @@ func TestTails(t *testing.T) {
 	all.put("b", &state{last: 2, bytes: maxTails / 4})
 	all.put("c", &state{last: 3, bytes: maxTails / 3}) // a must be removed for it
 	if all.take("a") != nil || all.take("b") == nil || all.take("b") != nil {
-		t.Error("the one that was not used for the longest time is to make room, and each is handed out once")
+		t.Error("want the least recently used one removed, and each handed out once")
 	}
 	all.put("c", &state{last: 4, bytes: 1})
 	all.put("huge", &state{bytes: maxTails})

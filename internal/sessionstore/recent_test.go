@@ -43,13 +43,13 @@ func TestPlacesAreReadOnce(t *testing.T) {
 	if err := other.Delete(t.Context(), listed(t, s)[3]); err != nil {
 		t.Fatal(err)
 	}
-	reads(t, "when one turns out to be deleted, and the next one is looked for", all+slack)
+	reads(t, "when a session was deleted, and the next one is read instead", all+slack)
 	reads(t, "after that", all)
 	reads(t, "and then", 0)
 	makeAtOnce(t, other, maxNews+8)
 	reads(t, "after very many were made", maxNews+all)
 	s.opened.order.recent.Store(&window{last: 1 << 40})
-	reads(t, "where the order is another than the one that was read", all)
+	reads(t, "if the order is not the one that was read before", all)
 }
 
 func TestWindow(t *testing.T) {

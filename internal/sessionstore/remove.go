@@ -38,7 +38,7 @@ func (s *Store) Open(ctx context.Context, id string) (release func(context.Conte
 func (s *Store) openings(ctx context.Context) (engine.Bucket, error) {
 	bucket, err := s.engine.Bucket(ctx, engine.BucketConfig{Name: openBucket})
 	if err != nil {
-		return nil, fmt.Errorf("sessions: open ones: %w", err)
+		return nil, fmt.Errorf("open sessions: %w", err)
 	}
 	return bucket, nil
 }
@@ -74,7 +74,7 @@ func (s *Store) checkNotOpen(ctx context.Context, id string) error {
 	}
 	values, err := bucket.Values(ctx, id+"/")
 	if err != nil {
-		return fmt.Errorf("sessions: open ones: %w", err)
+		return fmt.Errorf("open sessions: %w", err)
 	}
 	for _, v := range values {
 		var h lease.Holder
@@ -82,7 +82,7 @@ func (s *Store) checkNotOpen(ctx context.Context, id string) error {
 			return &session.BusyError{Session: id, Owner: h.Name, Open: true}
 		}
 		if err := bucket.Delete(ctx, v.Key); err != nil {
-			return fmt.Errorf("sessions: open ones: %w", err)
+			return fmt.Errorf("open sessions: %w", err)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (s *state) replace(messages []model.Message, at uint64) {
 	}
 }
 
-// frameBytes is about how much memory a message uses beside its texts.
+// frameBytes is about how much memory a message uses in addition to its texts.
 const frameBytes = 160
 
 func messageBytes(m *model.Message) int {

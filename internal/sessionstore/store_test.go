@@ -154,7 +154,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("the last of a directory is the newest, where nothing was said", func(t *testing.T) {
+	t.Run("without messages, the last session of a directory is the newest", func(t *testing.T) {
 		if got, err := s.Last(ctx, "/a/"); err != nil || got.ID != third.ID {
 			t.Errorf("got %s, %v", names[got.ID], err)
 		}

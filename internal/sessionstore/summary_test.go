@@ -143,7 +143,7 @@ func TestTurnsOfOtherAgentsAreCounted(t *testing.T) {
 		t.Errorf("got %+v, %v", sum, err)
 	}
 	if _, err := s.Last(t.Context(), ""); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("it goes on in that agent, not here: %v", err)
+		t.Errorf("a session of another agent cannot be continued here: %v", err)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestRemove(t *testing.T) {
 		dead := New(s.engine)
 		dead.Holder.Start++ // another process had our number
 		if dead.Holder.Machine == "" {
-			t.Skip("whether a process lives can be told on Linux alone")
+			t.Skip("only on Linux can we find out whether a process is alive")
 		}
 		if _, err := dead.Open(ctx, one.ID); err != nil {
 			t.Fatal(err)

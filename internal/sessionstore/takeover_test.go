@@ -23,7 +23,7 @@ import (
 func needHolders(t *testing.T) {
 	t.Helper()
 	if lease.Self().State() != lease.Alive {
-		t.Skipf("%s does not tell which process holds a lease", runtime.GOOS)
+		t.Skipf("%s does not show whether a process is alive", runtime.GOOS)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestNothingRunsTwice(t *testing.T) {
 	plant(t, s, id, dead)
 	var busy *session.BusyError
 	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || !strings.Contains(busy.Owner, fmt.Sprintf("process %d)", left.Pid())) {
-		t.Errorf("got %v, want that process %d is in the way", err, left.Pid())
+		t.Errorf("got %v, want an error that names process %d", err, left.Pid())
 	}
 	if err := group.Close(); err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func plant(t *testing.T, s *Store, id string, claim any) {
 	}
 }
 
-// afar returns the claim of a process on another machine.
-func afar() claim {
+// remoteClaim returns the claim of a process on another machine.
+func remoteClaim() claim {
 	return claim{Token: "t", Owner: "afar", Holder: lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}}
 }
 
@@ -125,9 +125,9 @@ func afar() claim {
 func TestDamagedLease(t *testing.T) {
 	s := lasting(openEngine(t, t.TempDir()))
 	const old = `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`
-	for name, c := range map[string]struct{ claim, sign string }{
+	for name, c := range map[string]struct{ claim, beat string }{
 		"garbage": {claim: `"x"`}, "half": {claim: `{"token":"x"}`}, "nothing": {claim: `{}`}, "without a holder": {claim: old},
-		"of an earlier version": {sign: old}, "garbage of an earlier version": {sign: "\x00\x01"},
+		"of an earlier version": {beat: old}, "garbage of an earlier version": {beat: "\x00\x01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -135,7 +135,7 @@ func TestDamagedLease(t *testing.T) {
 			id := create(t, s, session.Session{}).ID
 			plant(t, s, id, []byte(c.claim))
 			leave := func() {
-				if _, err := s.opened.leases.Put(t.Context(), id, []byte(c.sign)); err != nil {
+				if _, err := s.opened.leases.Put(t.Context(), id, []byte(c.beat)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -163,7 +163,7 @@ func TestExpiryIsByTheEngine(t *testing.T) {
 	}
 	s := shortLived(e)
 	id := create(t, s, session.Session{}).ID
-	plant(t, s, id, afar())
+	plant(t, s, id, remoteClaim())
 	var busy *session.BusyError
 	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "afar" {
 		t.Fatalf("got %v", err)
@@ -182,13 +182,13 @@ func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			s := shortLived(openEngine(t, t.TempDir()))
-			s.ttl = 3 * shortTTL     // a busy machine renews late
-			s.Holder = afar().Holder // its process number means nothing here
+			s.ttl = 3 * shortTTL            // a busy machine renews late
+			s.Holder = remoteClaim().Holder // its process number means nothing here
 			living, dead := create(t, s, session.Session{}).ID, create(t, s, session.Session{}).ID
 			clock := skewed.New(s.opened.leases)
 			s.opened.leases = clock
 			turn := begin(t, s, living, BeginOptions{Owner: "runs"})
-			plant(t, s, dead, afar())
+			plant(t, s, dead, remoteClaim())
 			clock.Jump(jump)
 			var busy *session.BusyError
 			if _, err := s.Begin(t.Context(), living, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "runs" {
@@ -215,7 +215,7 @@ func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 	full.transcripts = stuck{p.transcripts}
 	turn.parts = &full
 	if err := turn.End(t.Context(), session.Done); err == nil {
-		t.Error("the end was written all the same")
+		t.Error("the end was written nevertheless")
 	}
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }
@@ -226,7 +226,7 @@ func TestTurnsOfAnEarlierVersion(t *testing.T) {
 	s := shortLived(openEngine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID
 	plant(t, s, id, []byte(nil))
-	data, err := json.Marshal(afar())
+	data, err := json.Marshal(remoteClaim())
 	if err == nil {
 		_, err = s.opened.leases.Put(t.Context(), id, data)
 	}

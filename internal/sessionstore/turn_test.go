@@ -49,7 +49,7 @@ func TestTurn(t *testing.T) {
 			last = e.Sequence
 		}
 	})
-	t.Run("a compaction replaces what came before it, and the transcript still has that", func(t *testing.T) {
+	t.Run("a compaction replaces the messages before it, and the transcript still has them", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		turn := begin(t, s, id, BeginOptions{})
 		appendTo(t, turn, user("one"), say(model.Assistant, "two"))
@@ -180,7 +180,7 @@ func TestEnd(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		for _, status := range []session.Status{session.Began, "", "nonsense"} {
 			if err := begin(t, s, id, BeginOptions{}).End(t.Context(), status); err == nil {
-				t.Errorf("%q was taken for an end", status)
+				t.Errorf("%q was accepted as an end", status)
 			}
 		}
 		end(t, begin(t, s, id, BeginOptions{}), session.Done)

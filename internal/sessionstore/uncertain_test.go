@@ -24,7 +24,7 @@ func TestUncertain(t *testing.T) {
 	}{
 		{rule: "a lost request is sent again", lost: 2},
 		{rule: "an entry whose answer was lost is not written twice", answers: 2},
-		{rule: "nor when the engine has forgotten its id", answers: 1, forgetful: true},
+		{rule: "an entry is not written twice if the engine has forgotten its id", answers: 1, forgetful: true},
 		{rule: "an entry that never gets through is an error", lost: writeTries, fail: true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestUncertain(t *testing.T) {
 		p.transcripts = cancelling{p.transcripts, cancel}
 		turn.parts = &p
 		if err := turn.Append(ctx, user("hello")); err == nil {
-			t.Fatal("no answer came, and that was no error")
+			t.Fatal("no answer came, but there was no error")
 		}
 		turn.parts = s.opened
 		appendTo(t, turn, say(model.Assistant, "hello yourself"))
@@ -117,11 +117,11 @@ func TestUncertainClaim(t *testing.T) {
 		p.transcripts.(cancelling).Stream.(*faulty).loseAnswers.Store(1)
 		hasty := &Store{ttl: s.ttl, opened: &p}
 		if _, err := hasty.Begin(ctx, id, BeginOptions{}); err == nil {
-			t.Fatal("no answer came, and that was no error")
+			t.Fatal("no answer came, but there was no error")
 		}
 		end(t, begin(t, lasting(good.engine), id, BeginOptions{}), session.Done)
 	})
-	t.Run("a failure to begin leaves another's claim alone", func(t *testing.T) {
+	t.Run("a failure to begin does not change another turn's claim", func(t *testing.T) {
 		id := create(t, s, session.Session{}).ID
 		running := begin(t, good, id, BeginOptions{Owner: "runs"})
 		var busy *session.BusyError

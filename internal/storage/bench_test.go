@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// BenchmarkList lists the keys of a plugin, where another one keeps 10,000.
+// BenchmarkList lists the keys of a plugin while another plugin stores 10,000.
 func BenchmarkList(b *testing.B) {
 	e, err := engine.Open(b.Context(), engine.Options{Dir: b.TempDir()})
 	if err != nil {
@@ -36,7 +36,8 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// fill writes keys below the plugin's own bookkeeping, which would take them one by one.
+// fill writes keys directly to the engine. Put would write them one by one, each with the plugin's
+// record.
 func fill(b *testing.B, plugin Bucket, keys int) {
 	bucket, err := plugin.store.openBucket(b.Context())
 	if err != nil {

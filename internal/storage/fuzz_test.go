@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// FuzzEntry: a key or a value that a plugin may not store is refused by name, and no key of one
-// plugin is one of another's.
+// FuzzEntry: a key or a value that a plugin may not store is refused with [ErrKey] or [ErrValue],
+// and no key belongs to two plugins.
 func FuzzEntry(f *testing.F) {
 	for _, seed := range [][2]string{{"a", "1"}, {"", "null"}, {"a\x00b", "{}"}, {"\xff", "["}, {strings.Repeat("k", entry.MaxKey+1), `"v"`}, {"../x", "\"\xff\""}} {
 		f.Add(seed[0], seed[1])
@@ -26,7 +26,7 @@ func FuzzEntry(f *testing.F) {
 			t.Errorf("%q: %v", value, err)
 		}
 		if strings.HasPrefix(one.prefix+key, other.prefix) || strings.HasPrefix(other.prefix+key, one.prefix) {
-			t.Errorf("%q is in both", key)
+			t.Errorf("%q belongs to both plugins", key)
 		}
 	})
 }

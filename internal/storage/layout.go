@@ -10,7 +10,7 @@ import (
 
 // namespace returns the prefix of a plugin's keys in the bucket: its name and a slash. The engine
 // finds the keys below a slash by an index, so listing the keys of one plugin does not take longer
-// if another plugin has many. A slash in the name is written as %2F, so that no namespace lies in
+// if another plugin has many. A slash in the name is written as %2F, so that no namespace is inside
 // another.
 func namespace(name string) string { return nameEscapes.Replace(name) + "/" }
 

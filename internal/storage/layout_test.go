@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// What was stored before a slash stood behind the plugin's name is found, with its usage, and moved
+// TestTheEarlierLayoutIsMoved: keys of the earlier layout are found, count as usage, and are moved
 // once.
 func TestTheEarlierLayoutIsMoved(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
@@ -28,7 +28,7 @@ func TestTheEarlierLayoutIsMoved(t *testing.T) {
 	for key, value := range map[string]string{
 		"notes\x00a": "1", "notes\x00b/c\x00d": `"xy"`, "50%\x00a": "2", "other\x00a": "3",
 		recordPrefix + "notes": `{"bytes":11,"keys":2}`,
-		"other/a":              "4", // a move that was cut off, and a plugin that has written since
+		"other/a":              "4", // a move that was interrupted, after which the plugin wrote again
 	} {
 		if _, err := bucket.Put(t.Context(), key, []byte(value)); err != nil {
 			t.Fatal(err)
@@ -81,9 +81,9 @@ func (b readBucket) Values(ctx context.Context, prefix string) ([]engine.Value, 
 	return values, err
 }
 
-// A list asks the engine for what is below the plugin's own name, and for no values. What the
-// engine sends for that is its own test's affair: TestKeysReadNoValues there.
-func TestListAsksForItsOwnKeysAlone(t *testing.T) {
+// TestListAsksOnlyForItsOwnKeys: List asks the engine only for keys below the plugin's name, and
+// for no values. TestKeysReadNoValues of internal/engine checks what the engine sends.
+func TestListAsksOnlyForItsOwnKeys(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// text is a JSON string that takes so many bytes.
+// text returns a JSON string of size bytes.
 func text(size int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`) }
 
 func wantFull(t *testing.T, err error, words ...string) {
@@ -29,7 +29,7 @@ func wantFull(t *testing.T, err error, words ...string) {
 	}
 }
 
-// wantExact: what is on the record is what there is.
+// wantExact checks that the record has the real usage.
 func wantExact(t *testing.T, b Bucket) {
 	t.Helper()
 	bucket, err := b.store.openBucket(t.Context())
@@ -45,7 +45,7 @@ func wantExact(t *testing.T, b Bucket) {
 		t.Fatal(err)
 	}
 	if on, ok := decodeUsage(v.Data); !ok || on != truth {
-		t.Errorf("on the record are %+v, and there are %+v", on, truth)
+		t.Errorf("the record has %+v, the real usage is %+v", on, truth)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 		wantFull(t, b.Put(t.Context(), "c", json.RawMessage("1")), "plugin notes", "1000 bytes", "limits.storage", "[plugins.notes.limits]")
 		wantFull(t, b.Put(t.Context(), "a", text(600)))
 		if v, ok, err := b.Get(t.Context(), "a"); err != nil || !ok || len(v) != 599 {
-			t.Errorf("what was there: %d bytes, %v", len(v), err)
+			t.Errorf("the old value: %d bytes, %v", len(v), err)
 		}
 		put(t, b, "a", string(text(597))) // smaller
 		put(t, b, "c", "1")
@@ -85,7 +85,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 		wantFull(t, b.Put(t.Context(), "e", json.RawMessage("1")))
 		wantExact(t, b)
 	})
-	t.Run("each plugin for itself", func(t *testing.T) {
+	t.Run("for each plugin separately", func(t *testing.T) {
 		s := open(t)
 		put(t, s.Plugin("one", Quota{Keys: 1}), "a", "1")
 		put(t, s.Plugin("two", Quota{Keys: 1}), "a", "1")
@@ -111,7 +111,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 	})
 }
 
-// counted is an engine that counts what is listed in its buckets.
+// counted is an engine that counts how often its buckets are listed.
 type counted struct {
 	engine.Store
 	listed *atomic.Int64
@@ -168,11 +168,11 @@ func TestPuttingListsNothing(t *testing.T) {
 	if n := listed.Load(); n != 1 {
 		t.Errorf("another process lists again")
 	}
-	for range 50 { // a plugin that does not take no for an answer
+	for range 50 { // a plugin that tries again and again
 		wantFull(t, b.Put(t.Context(), "one more", json.RawMessage("1")))
 	}
 	if n := listed.Load(); n != 1 {
-		t.Errorf("listed %d times, though nothing speaks against the record", n)
+		t.Errorf("listed %d times, although nothing contradicts the record", n)
 	}
 	for range 50 {
 		b.store.account("notes").since = time.Now().Add(-time.Hour) // the record has been the same for long
@@ -183,9 +183,9 @@ func TestPuttingListsNothing(t *testing.T) {
 	}
 }
 
-// What was stored before anybody counted is counted, and so is what a process that died had
-// reserved.
-func TestTheRecordIsMended(t *testing.T) {
+// TestAWrongRecordIsReplaced: a missing or broken record is replaced by a count of everything, and
+// so is one with quota that a dead process has reserved.
+func TestAWrongRecordIsReplaced(t *testing.T) {
 	s := open(t)
 	bucket, err := s.openBucket(t.Context())
 	if err != nil {
@@ -217,7 +217,7 @@ func TestTheRecordIsMended(t *testing.T) {
 	wantExact(t, fresh)
 }
 
-// A refusal goes by the record as it is now, not as this process last saw it.
+// A refusal depends on the current record, not on the one that this process last read.
 func TestRoomThatAnotherProcessMadeIsUsed(t *testing.T) {
 	s := open(t)
 	bucket, err := s.openBucket(t.Context())

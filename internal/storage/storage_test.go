@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open is a store on an engine of its own.
+// open returns a store on its own engine.
 func open(t *testing.T) *Store {
 	dir := t.TempDir()
 	return New(func(ctx context.Context) (engine.Store, error) {
@@ -42,30 +42,30 @@ func TestAnEngineThatDoesNotOpen(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, _, err := b.Get(t.Context(), "a"); !errors.Is(err, broken) || tries != 2 {
-		t.Errorf("got %v after %d tries; it may be there the next time", err, tries)
+		t.Errorf("got %v after %d tries; every call must try again", err, tries)
 	}
 }
 
 func TestBucketKeepsWhatItIsGiven(t *testing.T) {
 	b := open(t).Plugin("notes", Quota{})
 	for name, key := range map[string]string{
-		"plain":                 "a",
-		"path":                  "a/b",
-		"traversal":             "../../etc/passwd",
-		"absolute path":         "/etc/passwd",
-		"backslashes":           `..\..\x`,
-		"one full stop":         ".",
-		"two full stops":        "..",
-		"hidden":                ".hidden",
-		"trailing full stop":    "a.",
-		"device":                "nul",
-		"NUL byte":              "a\x00b",
-		"newline and quote":     "a\n\"b\"",
-		"escape lookalike":      "%2e",
-		"space at the end":      "a ",
-		"longest":               strings.Repeat("x", entry.MaxKey),
-		"longest and all odd":   strings.Repeat("\x01", entry.MaxKey),
-		"long, differs at last": strings.Repeat("x", entry.MaxKey-1) + "y",
+		"plain":                "a",
+		"path":                 "a/b",
+		"traversal":            "../../etc/passwd",
+		"absolute path":        "/etc/passwd",
+		"backslashes":          `..\..\x`,
+		"one full stop":        ".",
+		"two full stops":       "..",
+		"hidden":               ".hidden",
+		"trailing full stop":   "a.",
+		"device":               "nul",
+		"NUL byte":             "a\x00b",
+		"newline and quote":    "a\n\"b\"",
+		"escape lookalike":     "%2e",
+		"space at the end":     "a ",
+		"longest":              strings.Repeat("x", entry.MaxKey),
+		"longest and all odd":  strings.Repeat("\x01", entry.MaxKey),
+		"long, differs at end": strings.Repeat("x", entry.MaxKey-1) + "y",
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := json.RawMessage(`{"key": ` + fmt.Sprintf("%q", name) + "}\n")

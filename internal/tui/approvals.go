@@ -53,7 +53,7 @@ func (s *screen) listApprovals() {
 func ruleText(r approval.Rule) string {
 	switch {
 	case len(r.Prefix) == 0:
-		return "this very command"
+		return "exactly this command"
 	case r.Any:
 		return "with any arguments"
 	}
@@ -110,5 +110,5 @@ func (s *screen) approvalChoices() []choice {
 			out = append(out, choice{text: "remove " + r.String(), about: ruleText(r)})
 		}
 	}
-	return append(out, choice{text: "remove all", about: "every one of this project"})
+	return append(out, choice{text: "remove all", about: "all approvals of this project"})
 }

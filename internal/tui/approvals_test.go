@@ -44,7 +44,7 @@ func TestApprovalsOfAProject(t *testing.T) {
 	t.Run("a command that has no prefix is remembered as it is", func(t *testing.T) {
 		remembering(t, func(d *driver, _ approval.Project) {
 			d.ask(d.t.Context(), "shell", `{"cmd":"cd a && make"}`)
-			d.wantLive("p always this very command in this project")
+			d.wantLive("p always exactly this command in this project")
 			d.keys("p")
 			if a := d.ask(d.t.Context(), "shell", `{"cmd":"cd a && make"}`); !a.answer.Allowed {
 				t.Errorf("%+v", a)
@@ -71,7 +71,7 @@ func TestApprovalsOfAProject(t *testing.T) {
 				}
 			}
 			d.enter("/approvals")
-			d.wantPrinted("1  git log …", "with arguments that stay in the project", "2  make a; make b", "this very command", "with any arguments")
+			d.wantPrinted("1  git log …", "with arguments that stay in the project", "2  make a; make b", "exactly this command", "with any arguments")
 			d.write("/approvals remove ")
 			d.wantLive("/approvals remove git log …", "/approvals remove all")
 			d.write("git")

@@ -14,8 +14,8 @@ import (
 )
 
 // An Approver asks the user at the terminal whether a tool may run. It is made before the program,
-// because the agent is: an early question waits for [Run]. It belongs to one Run, and to one
-// session at a time.
+// because the agent needs it: a question that comes early waits for [Run]. It belongs to one Run,
+// and to one session at a time.
 type Approver struct {
 	questions chan *question // to the program
 	gone      chan struct{}  // closed when the program has ended

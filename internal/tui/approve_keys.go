@@ -34,7 +34,7 @@ func (q *question) keys(cut bool, width int) string {
 	case q.offer != nil && len(q.offer.Prefix) > 0:
 		parts = append(parts, "p always `"+render.Line(q.offer.String())+"` in this project")
 	case q.offer != nil:
-		parts = append(parts, "p always this very command in this project")
+		parts = append(parts, "p always exactly this command in this project")
 	}
 	parts = append(parts, "a always "+render.Line(q.tool.Name)+" in this session")
 	if cut {

@@ -36,15 +36,15 @@ func commands() []command {
 		{name: "/plugin", about: "write a new plugin, with the model's help", alone: true, run: (*screen).openWizard},
 		{name: "/trace", usage: "[full]", about: "the last turn: which plugin changed what", run: (*screen).showTrace,
 			arguments: []choice{{text: "full", about: "with all that was sent and answered"}}},
-		{name: "/tools", about: "what the model can do, and whose it is", run: (*screen).listTools},
+		{name: "/tools", about: "the tools of the model, and the plugin of each", run: (*screen).listTools},
 		{name: "/approvals", usage: "[remove COMMAND]", about: "commands that run without a question in this project",
 			run: (*screen).approvals, offer: (*screen).approvalChoices},
 		{name: "/compact", usage: "[STRATEGY]", about: "make the conversation shorter", alone: true,
 			run: (*screen).compact, arguments: strategies()},
 		{name: "/sessions", aliases: []string{"/resume"}, about: "go on with another session", alone: true, run: (*screen).listSessions},
 		{name: "/new", about: "begin a new session; this one is kept", alone: true, run: (*screen).newSession},
-		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
-		{name: "/model", usage: "[PROVIDER:NAME]", about: "who answers; with a name, who answers from now on", run: (*screen).model,
+		{name: "/session", about: "this session, and how to resume it", run: (*screen).showSession},
+		{name: "/model", usage: "[PROVIDER:NAME]", about: "the model that answers; with a name, switch to that model", run: (*screen).model,
 			offer: (*screen).modelChoices, free: true},
 		{name: "/clear", about: "clear the screen; the conversation goes on",
 			run: (*screen).clearScreen},
@@ -56,9 +56,9 @@ func commands() []command {
 // strategies are the ways to compact a transcript: docs/agent.md, Compaction.
 func strategies() []choice {
 	return []choice{
-		{text: "summarize", about: "the model sums up what was said"},
-		{text: "drop", about: "the oldest messages go"},
-		{text: "checkpoint", about: "goal, state and open ends, then a fresh start"},
+		{text: "summarize", about: "the model summarizes the conversation"},
+		{text: "drop", about: "the oldest messages are removed"},
+		{text: "checkpoint", about: "only goal, state and open questions stay"},
 		{text: "delegate", about: "a plugin does it"},
 	}
 }
@@ -146,11 +146,11 @@ func unknownCommand(name string) string {
 func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, the message waits for its end"},
-		{"Alt+Enter, Ctrl+J", "a new line (Shift+Enter, where the terminal can tell)"},
-		{"↑ ↓", "what was typed before, on the first and last line"},
+		{"Alt+Enter, Ctrl+J", "a new line (also Shift+Enter, if the terminal reports it)"},
+		{"↑ ↓", "earlier messages, if the cursor is on the first or last line"},
 		{"@path", "attach a file of the working directory; Tab completes"},
-		{"!command", "run it in your shell; its output goes along with the next message"},
-		{"Ctrl+R", "search what was typed before; again for older, Enter takes, Esc leaves"},
+		{"!command", "run it in your shell; its output is added to the next message"},
+		{"Ctrl+R", "search earlier messages; again: an older one; Enter takes it, Esc leaves"},
 		{"Ctrl+G", "edit the message in $VISUAL or $EDITOR"},
 		{"Tab", "complete a command, its argument or a path"},
 		{"Esc", "one step back: interrupts the turn, refuses the tool that asks, closes a menu, goes back in a form"},
@@ -201,7 +201,7 @@ func (s *screen) showTrace(arg string) tea.Cmd {
 
 func (s *screen) showSession(string) tea.Cmd {
 	this := s.talk.Session()
-	s.printPairs(known([][2]string{
+	s.printPairs(withValues([][2]string{
 		{"session", this.ID},
 		{"title", this.Title},
 		{"begun", whenText(this.CreatedAt)},

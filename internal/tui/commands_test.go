@@ -246,7 +246,7 @@ func TestWizard(t *testing.T) {
 		drive(t, func(d *driver) {
 			begin(d, "notes", "unable to")
 			d.keys("enter")
-			d.wantLive("not written: the model is not there", "Change the questions' answers")
+			d.wantLive("not written: the model is not there", "Change the answers")
 		})
 	})
 	t.Run("Esc is one step back, everywhere", func(t *testing.T) {

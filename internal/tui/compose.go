@@ -57,7 +57,7 @@ func (s *screen) printNotes(n *notes) {
 	const most = 5
 	for i, w := range n.warnings {
 		if i == most {
-			s.printWarning(render.Count(len(n.warnings)-most, "more mention") + " of no file")
+			s.printWarning(render.Count(len(n.warnings)-most, "more mention") + " not attached")
 			break
 		}
 		s.printWarning(w)

@@ -124,7 +124,7 @@ func TestShell(t *testing.T) {
 	t.Run("the output is shown, and is added to the next message only", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("!git status")
-			d.wantPrinted("❯ !git status", "output of git status", "goes along with your next message")
+			d.wantPrinted("❯ !git status", "output of git status", "the output is added to your next message")
 			d.enter("! ls")
 			if len(d.talk.sent) > 0 {
 				t.Errorf("sent %q", d.talk.sent)

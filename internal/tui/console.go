@@ -141,7 +141,7 @@ func newConsoleScreen(ctx context.Context, c *Console) *consoleScreen {
 		look: look{color: !c.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(c.Out)}
 }
 
-// Init is a [tea.Model]'s.
+// Init implements [tea.Model].
 func (s *consoleScreen) Init() tea.Cmd { return s.nextNews }
 
 func (s *consoleScreen) nextNews() tea.Msg {

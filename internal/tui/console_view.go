@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// View is a [tea.Model]'s. Bubble Tea draws nothing: see [canvas].
+// View implements [tea.Model]. Bubble Tea draws nothing: see [canvas].
 func (s *consoleScreen) View() tea.View { return tea.View{} }
 
 // frame draws the open choice, the running function, the status and the keys.

@@ -66,8 +66,8 @@ func checkShown(t *testing.T, l look, line string) {
 	}
 }
 
-// FuzzTyping sends the screen what a terminal sends: typed and pasted text, and keys. No frame
-// fails [driver.check].
+// FuzzTyping sends the screen what a terminal sends: typed and pasted text, and keys. Every frame
+// passes the checks of [driver.draw].
 func FuzzTyping(f *testing.F) {
 	f.Add("hello", "enter up down tab esc")
 	f.Add("/plugins", "enter ctrl+c ctrl+c")

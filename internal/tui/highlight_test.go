@@ -32,17 +32,17 @@ func TestHighlight(t *testing.T) {
 	}{
 		"keywords, numbers, strings, comments": {"go", []string{`for i := 0x1F; ; { f("a // b\"c", 'x') } // done`},
 			`K(for) i := N(0x1F); ; { f(S("a // b\"c"), S('x')) } C(// done)`},
-		"a keyword in a word is none":           {"go", []string{"forest"}, "forest"},
+		"a keyword inside a word is no keyword": {"go", []string{"forest"}, "forest"},
 		"a comment goes over lines":             {"go", []string{"a /* b", "for", "c */ for"}, "a C(/* b)\nC(for)\nC(c */) K(for)"},
-		"so does a raw string":                  {"go", []string{"x := `a", "b` + 1"}, "x := S(`a)\nS(b`) + N(1)"},
-		"an ordinary string does not":           {"go", []string{`x := "a`, "for"}, "x := S(\"a)\nK(for)"},
+		"a raw string goes over lines":          {"go", []string{"x := `a", "b` + 1"}, "x := S(`a)\nS(b`) + N(1)"},
+		"an ordinary string ends with its line": {"go", []string{`x := "a`, "for"}, "x := S(\"a)\nK(for)"},
 		"three quotes are one mark":             {"python", []string{`"""a "b"`, `c""" + None # d`}, "S(\"\"\"a \"b\")\nS(c\"\"\") + K(None) C(# d)"},
 		"in a word # begins no comment":         {"sh", []string{`echo $# a#b 'c\' # d`}, `echo $# a#b S('c\') C(# d)`},
-		"capitals are keywords where they are":  {"sql", []string{"SELECT a FROM b -- c"}, "K(SELECT) a K(FROM) b C(-- c)"},
-		"names in data":                         {"yaml", []string{`name: "a" # b`, "- on: true"}, "A(name): S(\"a\") C(# b)\n- A(on): K(true)"},
-		"and in another kind of it":             {"toml", []string{`window = 32000`}, "A(window) = N(32000)"},
+		"keywords in capitals":                  {"sql", []string{"SELECT a FROM b -- c"}, "K(SELECT) a K(FROM) b C(-- c)"},
+		"names in YAML":                         {"yaml", []string{`name: "a" # b`, "- on: true"}, "A(name): S(\"a\") C(# b)\n- A(on): K(true)"},
+		"names in TOML":                         {"toml", []string{`window = 32000`}, "A(window) = N(32000)"},
 		"json":                                  {"json", []string{`{"a": [1, null]}`}, `{S("a"): [N(1), K(null)]}`},
-		"characters that are none of ours stay": {"go", []string{"é漢 := \"👩‍💻\""}, "é漢 := S(\"👩‍💻\")"},
+		"other characters stay":                 {"go", []string{"é漢 := \"👩‍💻\""}, "é漢 := S(\"👩‍💻\")"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := marked(tt.language, tt.lines...); got != tt.want {

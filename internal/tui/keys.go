@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// leavePause is how long nothing must have ended before Ctrl-C leaves. It protects against a
+	// leavePause is how long Ctrl-C does not leave after something has ended. It protects against a
 	// Ctrl-C that was meant for a turn that just ended, or that is pressed twice.
 	leavePause = time.Second
-	// typingPause is how long the user must not have typed before a key answers a question. A
+	// typingPause is how long the user must have stopped typing before a key answers a question. A
 	// question that appears while the user types a y must not be answered by it.
 	typingPause = 700 * time.Millisecond
 )

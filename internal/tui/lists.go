@@ -163,7 +163,7 @@ func (s *screen) printPairs(pairs [][2]string) {
 	s.printLines(strings.Join(out, "\n"))
 }
 
-// known removes the pairs without a value.
-func known(pairs [][2]string) [][2]string {
+// withValues removes the pairs without a value.
+func withValues(pairs [][2]string) [][2]string {
 	return slices.DeleteFunc(pairs, func(p [2]string) bool { return p[1] == "" })
 }

@@ -12,50 +12,50 @@ func TestMarkdownRules(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"a paragraph is wrapped at spaces": {
 			"one two three four five six seven eight", "one two three four five six\nseven eight"},
-		"lines that were ended early are kept": {"Jane Doe\n1 Long Street\nSome Town", "Jane Doe\n1 Long Street\nSome Town"},
-		"so are those of an item":              {"- roses\n  violets\n- sugar", "• roses\n  violets\n• sugar"},
-		"and all of a verse":                   {"short\n" + strings.Repeat("verse ", 11) + "\nend", "short\n" + "verse verse verse verse verse\nverse verse verse verse verse\nverse\nend"},
+		"lines that end early are kept":        {"Jane Doe\n1 Long Street\nSome Town", "Jane Doe\n1 Long Street\nSome Town"},
+		"short lines of an item are kept":      {"- roses\n  violets\n- sugar", "• roses\n  violets\n• sugar"},
+		"all lines of a verse are kept":        {"short\n" + strings.Repeat("verse ", 11) + "\nend", "short\n" + "verse verse verse verse verse\nverse verse verse verse verse\nverse\nend"},
 		"lines of wrapped prose are joined":    {strings.Repeat("prose ", 11) + "\nend", strings.TrimSpace(strings.Repeat("prose prose prose prose prose\n", 2)) + "\nprose end"},
 		"two spaces at its end break a line":   {"one  \ntwo", "one\ntwo"},
-		"so does a backslash":                  {"one\\\ntwo", "one\ntwo"},
+		"a backslash at its end does too":      {"one\\\ntwo", "one\ntwo"},
 		"and a tag":                            {"one<br/>two", "one\ntwo"},
 		"marks in a word do not break it":      {"one two three four five si**xse**ven", "one two three four five\nsi**xse**ven"},
 		"a heading keeps its level":            {"### a *b*\ntext", "### a *b*\n\ntext"},
 		"a heading may be underlined":          {"a\n===", "# a"},
 		"an escape is not shown":               {`\*a\* \\`, `*a* \`},
 		"a reference is resolved":              {"&lt;&#65;&amp;&hearts;&semi;", "<A&♥;"},
-		"but not twice":                        {`\&lt; &amp;lt; &#92;*a`, `&lt; &lt; \*a`},
-		"nor what is none":                     {"&nope; &ltx; &copy &;&#x;", "&nope; &ltx; &copy &;&#x;"},
+		"a reference is resolved once":         {`\&lt; &amp;lt; &#92;*a`, `&lt; &lt; \*a`},
+		"an invalid reference stays":           {"&nope; &ltx; &copy &;&#x;", "&nope; &ltx; &copy &;&#x;"},
 		"code is as it was written":            {"`&lt; \\* <b>  c`", "`&lt; \\* <b>  c`"},
 		"a link has its address":               {"[a](https://b.example).", "a (https://b.example)."},
-		"unless it is the text":                {"[https://b.example](https://b.example)", "https://b.example"},
-		"or the person's":                      {"<a@b.example> [a@b.example](mailto:a@b.example)", "a@b.example a@b.example"},
+		"a link whose text is the address":     {"[https://b.example](https://b.example)", "https://b.example"},
+		"a link whose text is a mail address":  {"<a@b.example> [a@b.example](mailto:a@b.example)", "a@b.example a@b.example"},
 		"a link without text is its address":   {"[](https://b.example)", "https://b.example"},
 		"a link may be defined elsewhere":      {"[a][1]\n\n[1]: https://b.example", "a (https://b.example)"},
 		"a bare address keeps its underscores": {"https://b.example/_a_/_b_", "https://b.example/_a_/_b_"},
 		"an image is its text":                 {"![a *plug*](b.png)", "a plug"},
-		"or else its address":                  {"![](b.png)", "b.png"},
+		"an image without text is its address": {"![](b.png)", "b.png"},
 		"a tag is shown":                       {"a <b>c</b> <d>", "a <b>c</b> <d>"},
 		"a comment is shown":                   {"<!-- a\nb -->\n\nc", "<!-- a\nb -->\n\nc"},
 		"a list is as loose as it was written": {"- a\n- b\n\ntext\n\n* c\n\n* d", "• a\n• b\n\ntext\n\n• c\n\n• d"},
 		"the text of an item hangs":            {"- one two three four five six seven", "• one two three four five six\n  seven"},
 		"numbers are aligned":                  {"9) a\n10) b", " 9) a\n10) b"},
 		"lists nest":                           {"- a\n  1. b\n     - c\n- d", "• a\n  1. b\n     • c\n• d"},
-		"an empty item is one":                 {"- a\n-\n- b", "• a\n•\n• b"},
+		"an empty item has a line":             {"- a\n-\n- b", "• a\n•\n• b"},
 		"a task has a box":                     {"- [x] a\n- [ ] b\n  c\n1. [X] d", "[x] a\n[ ] b\n    c\n\n1. [x] d"},
 		"an item may begin with code":          {"- ```\n  a\n  ```", "•     a"},
 		"a quote has a bar":                    {"> a\n>\n> b\n> > c", "│ a\n│\n│ b\n│\n│ │ c"},
 		"a list in a quote":                    {"> - a\n> - b", "│ • a\n│ • b"},
 		"code is indented":                     {"a\n```\nb\n\n  c\n```\nd", "a\n\n    b\n\n      c\n\nd"},
-		"code that was indented as well":       {"a\n\n    b\n      c", "a\n\n    b\n      c"},
-		"a fence may be open still":            {"a\n```go\nb", "a\n\n    b"},
+		"indented code stays indented":         {"a\n\n    b\n      c", "a\n\n    b\n      c"},
+		"a fence may still be open":            {"a\n```go\nb", "a\n\n    b"},
 		"long code is broken at spaces":        {"```\n  one two three four five six seven\n```", "      one two three four five\n    six seven"},
-		"or where it has none":                 {"```\n" + strings.Repeat("x", 30) + "\n```", "    " + strings.Repeat("x", 26) + "\n    xxxx"},
+		"long code without spaces is broken":   {"```\n" + strings.Repeat("x", 30) + "\n```", "    " + strings.Repeat("x", 26) + "\n    xxxx"},
 		"indentation gives way to a word":      {"```\n" + strings.Repeat(" ", 20) + "abcdefghij\n```", strings.Repeat(" ", 20) + "abcdefghij"},
 		"a rule is a line":                     {"a\n\n---\n\nb", "a\n\n────────\n\nb"},
 		"wide characters break anywhere":       {strings.Repeat("漢", 20), strings.Repeat("漢", 15) + "\n" + strings.Repeat("漢", 5)},
-		"but not before what closes":           {strings.Repeat("漢", 15) + "。字", strings.Repeat("漢", 14) + "\n漢。字"},
-		"nor after what opens":                 {strings.Repeat("漢", 14) + "「字」", strings.Repeat("漢", 14) + "\n「字」"},
+		"no line breaks before a closing mark": {strings.Repeat("漢", 15) + "。字", strings.Repeat("漢", 14) + "\n漢。字"},
+		"no line breaks after an opening mark": {strings.Repeat("漢", 14) + "「字」", strings.Repeat("漢", 14) + "\n「字」"},
 		"characters that join stay together":   {strings.Repeat("e\u0301", 30) + "👩‍💻", strings.Repeat("e\u0301", 30) + "\n👩‍💻"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ name  │ value
 ──────┼──────
 a     │ 1
 bcdef │ 23`},
-		"columns are aligned as they say": {`
+		"columns have their alignment": {`
 |left|right|center|
 |:--|--:|:-:|
 |a|b|c|`, `
@@ -96,7 +96,7 @@ a   │ some words that do not
     │ fit
 ────┼─────────────────────────
 b   │ c`},
-		"where columns have no room, rows are lists": {`
+		"if columns have no room, rows are lists": {`
 |one|two|three|four|five|
 |-|-|-|-|-|
 |aaaaaaaa|bbbbbbbb|cccccccc||eeeeeeee|
@@ -118,7 +118,7 @@ five: e`},
 a     │ b
 ──────┼────────
 c | d │ ` + "`e | f`"},
-		"so may a line end": {`
+		"a line end may be in a cell": {`
 |a|b|
 |-|-|
 |c<br>d|e|`, `
@@ -126,7 +126,7 @@ a │ b
 ──┼──
 c │ e
 d │`},
-		"a head may be alone": {`
+		"a table may have only a head": {`
 |a|b|
 |-|-|`, `
 a │ b
@@ -169,13 +169,13 @@ func TestMarkdownIsBounded(t *testing.T) {
 			t.Errorf("got %q", got[0])
 		}
 	})
-	t.Run("marks past many in a paragraph are text", func(t *testing.T) {
+	t.Run("after very many marks in a paragraph, marks are text", func(t *testing.T) {
 		got := ansi.Strip(drawn(colored, strings.Repeat("*a* ", maxTries), 60))
 		if !strings.HasPrefix(got, "a a ") || !strings.HasSuffix(got, " *a* *a*") {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("marks of the next paragraph are not", func(t *testing.T) {
+	t.Run("marks of the next paragraph are marks again", func(t *testing.T) {
 		got := ansi.Strip(drawn(colored, strings.Repeat("*a* ", maxTries)+"\n\n*b*", 60))
 		if !strings.HasSuffix(got, "\n\nb") {
 			t.Errorf("got %q", got)
@@ -187,7 +187,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 			t.Errorf("got %q", got[:100])
 		}
 	})
-	t.Run("lists and quotes past a depth are text", func(t *testing.T) {
+	t.Run("lists and quotes below a certain depth are text", func(t *testing.T) {
 		for mark, want := range map[string]string{"> ": "> > > text", "- ": "- - - text"} {
 			if got := drawn(plain, strings.Repeat(mark, maxDepth+3)+"text", 60); !strings.HasSuffix(got, want) {
 				t.Errorf("got %q", got)

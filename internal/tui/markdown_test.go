@@ -60,13 +60,13 @@ func TestMarkdownTour(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	t.Run("with colours the marks go", func(t *testing.T) {
+	t.Run("with colours the marks are left out", func(t *testing.T) {
 		got := drawn(colored, "some **bold** text", 60)
 		if ansi.Strip(got) != "some bold text" || !strings.Contains(got, "\x1b[1m") {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("without colours they stay, and no sequence is there", func(t *testing.T) {
+	t.Run("without colours the marks stay, and there are no sequences", func(t *testing.T) {
 		got := drawn(plain, "some **bold** `code`\n\n```go\nx := 1\n```", 60)
 		if !strings.Contains(got, "**bold**") || strings.Contains(got, "\x1b") {
 			t.Errorf("got %q", got)

@@ -32,7 +32,7 @@ func (s *screen) showModel() {
 	if info.Window > 0 {
 		window = thousands(info.Window) + " tokens"
 	}
-	s.printPairs(known([][2]string{
+	s.printPairs(withValues([][2]string{
 		{"provider", info.Provider}, {"model", info.Name}, {"window", window},
 		{"used", usageText(s.usage)}, {"context", s.context.text(info.Window)},
 	}))
@@ -40,7 +40,7 @@ func (s *screen) showModel() {
 		s.printWarning(s.offlineText())
 		return
 	}
-	s.printNote("/model PROVIDER:NAME changes it here; [model] in the config, $PATCHBAY_MODEL and --model do for good")
+	s.printNote("/model PROVIDER:NAME changes it in this conversation; --model, $PATCHBAY_MODEL and [model] in the config set it for new ones")
 }
 
 // offlineText is shown if the offline model answers.

@@ -243,10 +243,10 @@ type pickerProgram struct {
 	chosen *SessionRow
 }
 
-// Init is a [tea.Model]'s.
+// Init implements [tea.Model].
 func (m *pickerProgram) Init() tea.Cmd { return nil }
 
-// Update is a [tea.Model]'s.
+// Update implements [tea.Model].
 func (m *pickerProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -265,7 +265,7 @@ func (m *pickerProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View is a [tea.Model]'s.
+// View implements [tea.Model].
 func (m *pickerProgram) View() tea.View {
 	var v tea.View
 	v.SetContent(strings.Join(m.picker.lines(m.look, m.look.height), "\n"))

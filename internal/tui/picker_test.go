@@ -93,7 +93,7 @@ func TestSessions(t *testing.T) {
 			d.wantPrinted("a new session")
 			d.wantLive("Ask anything", "ses_01new")
 			if strings.Contains(d.live(), "context") {
-				t.Errorf("nothing is in its context:\n%s", d.live())
+				t.Errorf("a new session has a context:\n%s", d.live())
 			}
 		})
 	})

@@ -174,10 +174,10 @@ func TestQuestionBody(t *testing.T) {
 		"other tools show their arguments": {builtin("post", `{"to":["a"]}`), "  {\n    \"to\": [\n      \"a\"\n    ]\n  }"},
 		"control characters are shown, not sent": {builtin("shell", `{"cmd":"echo \u001b[2J\u202e"}`),
 			`  $ echo \x1b[2J\u202e`},
-		"a plugin's tool of the same name is not taken for the built-in one": {
+		"a plugin's tool is not drawn as the built-in one of the same name": {
 			&question{tool: chat.Tool{Name: "shell", Plugin: "p"}, call: model.ToolCall{Arguments: json.RawMessage(`{"cmd":"x","then":"y"}`)}},
 			"  {\n    \"cmd\": \"x\",\n    \"then\": \"y\"\n  }"},
-		"arguments that are no object are shown as they are": {builtin("shell", `[1,`), "    [1,"},
+		"arguments that are not an object are shown as they are": {builtin("shell", `[1,`), "    [1,"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := body(c.q); got != c.want {

@@ -26,7 +26,7 @@ func (s *sink) until(t *testing.T, text string) {
 func tail(s string) string { return s[max(len(s)-500, 0):] }
 
 func TestRun(t *testing.T) {
-	t.Run("a context that ends is no error, and no call outlives the program", func(t *testing.T) {
+	t.Run("a context that ends is not an error, and no call outlives the program", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, keys := io.Pipe()
 		defer keys.Close()
@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%d calls are running", n)
 		}
 	})
-	t.Run("a context that has ended already is no error either", func(t *testing.T) {
+	t.Run("a context that has ended already is not an error either", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		in, keys := io.Pipe()

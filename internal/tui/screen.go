@@ -81,7 +81,7 @@ func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	return s
 }
 
-// Init is a [tea.Model]'s.
+// Init implements [tea.Model].
 func (s *screen) Init() tea.Cmd {
 	return tea.Batch(s.nextQuestion, s.refreshPlugins, s.loadHistory)
 }
@@ -108,7 +108,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, cmd
 }
 
-// View is a [tea.Model]'s. Bubble Tea draws nothing: see [canvas].
+// View implements [tea.Model]. Bubble Tea draws nothing: see [canvas].
 func (s *screen) View() tea.View { return tea.View{} }
 
 func (s *screen) receive(msg tea.Msg) tea.Cmd {
@@ -132,10 +132,10 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	case pluginsMsg:
 		s.plugins = msg
 	case historyMsg:
-		s.logged("read input history", msg.err)
+		s.logError("read input history", msg.err)
 		s.input.past.load(msg.entries)
 	case savedHistoryMsg:
-		s.logged("keep input history", msg.err)
+		s.logError("keep input history", msg.err)
 	case pathsMsg:
 		s.gotPaths(msg)
 	case ranMsg:
@@ -156,8 +156,8 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// logged logs an error that does not affect the conversation.
-func (s *screen) logged(what string, err error) {
+// logError logs an error that does not affect the conversation.
+func (s *screen) logError(what string, err error) {
 	if err != nil {
 		s.log.Warn(what, "err", err)
 	}

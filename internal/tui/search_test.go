@@ -57,12 +57,12 @@ func TestSearchInHistory(t *testing.T) {
 				d.keys(key)
 				holds(d, "draft")
 				if d.quit || d.s.input.find != nil {
-					t.Error("it did more than that")
+					t.Error("the program was left, or the search is still open")
 				}
 			})
 		})
 	}
-	t.Run("a query without capitals finds them, one with capitals finds these", func(t *testing.T) {
+	t.Run("a query without capitals ignores case, one with capitals does not", func(t *testing.T) {
 		typed(t, func(d *driver) {
 			d.write("explain g")
 			holds(d, "Explain go.mod")

@@ -23,7 +23,7 @@ const (
 	ranLines = 40
 )
 
-// ranMsg is the end of a command that the person ran.
+// ranMsg is the end of a command that the user ran.
 type ranMsg struct {
 	line   string
 	output string
@@ -65,7 +65,7 @@ func (s *screen) ranShell(msg ranMsg) tea.Cmd {
 	s.printer.add(blockTool, s.look.excerpt(fewerLines(msg.output), render.StylePlain, ranLines+1))
 	s.ran = append(s.ran, attach.Command(msg.line, fewerBytes(msg.output)))
 	s.ran = s.ran[max(len(s.ran)-keptRan, 0):]
-	s.printNote("goes along with your next message")
+	s.printNote("the output is added to your next message")
 	return s.sendQueued()
 }
 

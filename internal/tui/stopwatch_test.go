@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTheClockStopsWhileSomebodyIsAsked(t *testing.T) {
+func TestTheClockStopsDuringAQuestion(t *testing.T) {
 	drive(t, func(d *driver) {
 		d.enter("ask")
 		d.advance(5 * time.Second)

@@ -20,7 +20,7 @@ func (term *terminal) once(texts ...string) {
 	all := term.all()
 	for _, text := range texts {
 		if n := strings.Count(all, text); n != 1 {
-			term.t.Errorf("%q is there %d times:\n%s", text, n, all)
+			term.t.Errorf("%q occurs %d times:\n%s", text, n, all)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestALongAnswerScrolls(t *testing.T) {
 	term.keys("essay", "Enter")
 	term.sees("essay line 060")
 	if all := term.all(); !strings.Contains(all, "essay line 000") {
-		t.Errorf("what was said first is not in the scrollback while the rest comes:\n%s", all)
+		t.Errorf("the first lines are not in the scrollback while the rest comes:\n%s", all)
 	}
 	term.openGate()
 	term.sees("the essay ends", "Ask anything")
@@ -208,7 +208,7 @@ func TestASuspendedTerminalIsGivenBack(t *testing.T) {
 	c := newTermCanvas(&out)
 	c.draw([]string{"finished"}, []string{"live", "prompt"}, tea.NewCursor(3, 1))
 	if !strings.Contains(out.String(), ansi.SetModeBracketedPaste) {
-		t.Errorf("pastes are not told from typing: %q", out.String())
+		t.Errorf("pastes are not distinguished from typing: %q", out.String())
 	}
 	for _, msg := range []tea.Msg{tea.SuspendMsg{}, tea.Exec(&execution{}, nil)()} {
 		out.Reset()

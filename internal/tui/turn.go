@@ -158,7 +158,7 @@ func (s *screen) turnEvent(e *chat.Event) {
 		t.held, t.retry = e.Held, ""
 	case chat.Retrying:
 		if t.stream.scrolled != "" {
-			s.printWarning("the reply broke off here; it is asked for again from its beginning")
+			s.printWarning("the reply broke off here; the model is asked for all of it again")
 		}
 		t.stream.reset()
 		t.held, t.retry = 0, e.Text

@@ -20,7 +20,7 @@ func (s *screen) frame() ([]string, *tea.Cursor) {
 	case !s.ready, s.leaving && s.turn == nil && s.busy == "":
 		return nil, nil // nothing stays on the screen
 	case s.leaving:
-		return []string{"", s.look.dim("ending what is under way …")}, nil
+		return []string{"", s.look.dim("ending what is still running …")}, nil
 	}
 	bottom, cursor := s.bottom()
 	above := s.live(s.look.liveRoom() - len(bottom))

@@ -70,7 +70,7 @@ func (w *wizard) ask() tea.Cmd {
 			Placeholder("e.g. add the tools that were used to each reply").
 			Value(&w.draft.Description).Validate(checkDescription)),
 		huh.NewGroup(huh.NewMultiSelect[string]().Title("Which hooks?").
-			Description("x chooses; none leaves it to the model").
+			Description("x chooses; choose none to let the model choose").
 			Options(hookOptions(w.look)...).Height(len(hooks)+2).Filterable(false).Value(&w.draft.Hooks)),
 	)
 }
@@ -96,9 +96,9 @@ func (w *wizard) review() tea.Cmd {
 	}
 	if w.content != "" {
 		add("Edit it", chooseEdit)
-		add("Have it written again", chooseAgain)
+		add("Write it again", chooseAgain)
 	}
-	add("Change the questions' answers", chooseAsk)
+	add("Change the answers", chooseAsk)
 	add("Discard it", chooseDiscard)
 	w.next = options[0].Value
 	return w.show(huh.NewGroup(huh.NewSelect[string]().Title(w.draft.Name + ".py").

@@ -46,7 +46,7 @@ func (p Plugin) Found() dialect.Found {
 
 func (p Plugin) check() error {
 	if p.Name == "" || strings.ContainsAny(p.Name, " /:") {
-		return fmt.Errorf("%q is no name for a plugin: use letters, digits, - and _", p.Name)
+		return fmt.Errorf("%q is not a valid plugin name: use letters, digits, - and _", p.Name)
 	}
 	for point, f := range p.Hooks {
 		if f == nil {

@@ -46,8 +46,8 @@ func TestYAMLThatAManifestMayNotHave(t *testing.T) {
 		{rule: "a second document after the end of the first", text: "...\nname: other", problems: []string{
 			"8:1: a manifest is one document, this is a second"}},
 		{rule: "a key that is there twice, each reported", text: "name: other\nenv:\n  A: b\n  A: c", problems: []string{
-			"7:1: name: the key is there twice, first in line 1",
-			"10:3: env.A: the key is there twice, first in line 9"}},
+			"7:1: name: the key occurs twice, first in line 1",
+			"10:3: env.A: the key occurs twice, first in line 9"}},
 		{rule: "a key that is null", text: "env: {~: a}", problems: []string{
 			"7:7: env: a key must be a word or a quoted text"}},
 		{rule: "an empty list entry that swallows the next key", line: 5, text: "command:\n-\nauthor: me", problems: []string{

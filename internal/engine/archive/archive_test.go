@@ -88,8 +88,8 @@ func TestHostileArchive(t *testing.T) {
 		"a file that no store has":     {Name: "streams/s/msgs/index.db"},
 		"a symbolic link":              {Name: "streams/s/meta.inf", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
 		"a directory":                  {Name: "streams/s/msgs/", Typeflag: tar.TypeDir},
-		"a block that is no block":     {Name: "streams/s/msgs/1.blk"},
-		"a number no block has":        {Name: "streams/s/msgs/9999999999.blk"},
+		"a block without records":      {Name: "streams/s/msgs/1.blk"},
+		"a number that no block has":   {Name: "streams/s/msgs/9999999999.blk"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			data := "not a block"
@@ -102,7 +102,7 @@ func TestHostileArchive(t *testing.T) {
 				return nil
 			})
 			if err == nil || called {
-				t.Errorf("it was taken: %v", err)
+				t.Errorf("it was accepted: %v", err)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Keep copies a block that the server is about to rebuild, and thereby to cut off. It returns nil
-// if every record of the block is undamaged, or if this damage is already reported.
+// Keep copies a block that the server is about to rebuild, which cuts it off. It returns nil if
+// every record of the block is undamaged, or if this damage is already reported.
 //
 // The server waits meanwhile with the block locked, so the file does not change while it is read.
 func Keep(dir, path string, now time.Time) (*Report, error) { return keep(dir, path, now, nil) }

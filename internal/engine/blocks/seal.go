@@ -40,8 +40,8 @@ type sealedStream struct {
 type sealedFile struct {
 	Size    int64  `json:"size"`
 	Time    int64  `json:"mtime"` // in nanoseconds since 1970
-	Changed int64  `json:"ctime"` // in nanoseconds since 1970; 0 if the system does not tell it
-	Inode   uint64 `json:"inode"` // 0 if the system does not tell it
+	Changed int64  `json:"ctime"` // in nanoseconds since 1970; 0 if the system does not report it
+	Inode   uint64 `json:"inode"` // 0 if the system does not report it
 }
 
 func sealedAs(info fs.FileInfo) sealedFile {

@@ -107,7 +107,7 @@ func (s *Server) Last() Request {
 	s.t.Helper()
 	all := s.Requests()
 	if len(all) == 0 {
-		s.t.Fatal("modeltest: nothing was asked")
+		s.t.Fatal("modeltest: there was no request")
 	}
 	return all[len(all)-1]
 }

@@ -1,5 +1,5 @@
-// Package otlptest is a collector for tests: it takes OTLP over HTTP in JSON, and refuses what
-// breaks the rules of that format. The product does not import it.
+// Package otlptest has a collector for tests. It accepts OTLP over HTTP in JSON, and refuses
+// requests that break the rules of that format. The product does not import it.
 //
 //	New      a server on loopback
 //	Parse    one request, checked: ids in hexadecimal, 64-bit numbers as strings, enums as numbers, no unknown field
@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// A Span is one that arrived.
+// A Span is a received span.
 type Span struct {
 	TraceID, SpanID, Parent string
 	Name                    string
@@ -29,19 +29,19 @@ type Span struct {
 	Status                  Status
 }
 
-// A Status is how a span ended.
+// A Status says how a span ended.
 type Status struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-// A Request is what one POST has in it.
+// A Request is the content of one POST.
 type Request struct {
 	Resource map[string]any
 	Spans    []Span
 }
 
-// A Collector is a server that takes traces.
+// A Collector is a server that accepts traces.
 type Collector struct {
 	URL string
 
@@ -50,7 +50,7 @@ type Collector struct {
 	header   http.Header
 }
 
-// New starts a collector. What breaks the rules is an error of the test.
+// New starts a collector. A request that breaks the rules fails the test.
 func New(t testing.TB) *Collector {
 	c := new(Collector)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func (c *Collector) take(r *http.Request) error {
 	return nil
 }
 
-// Spans are all that have arrived.
+// Spans returns all received spans.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,14 +104,14 @@ func (c *Collector) Spans() []Span {
 	return all
 }
 
-// Header is that of the last request.
+// Header returns the header of the last request.
 func (c *Collector) Header() http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.header
 }
 
-// Resource is that of the last request.
+// Resource returns the resource of the last request.
 func (c *Collector) Resource() map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ type (
 	}
 )
 
-// Parse reads a request, and tells which rule it breaks.
+// Parse decodes a request. Its error names the broken rule.
 func Parse(text []byte) (Request, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -199,17 +199,17 @@ func (s *spanJSON) span() (Span, error) {
 	case s.Name == "" || s.Kind < 1 || s.Kind > 5 || s.Status.Code < 0 || s.Status.Code > 2:
 		err = errors.New("it has no name, or a kind or a status that does not exist")
 	case start <= 0 || end < start:
-		err = fmt.Errorf("it is from %d to %d", start, end)
+		err = fmt.Errorf("it starts at %d and ends at %d", start, end)
 	}
 	return Span{TraceID: s.TraceID, SpanID: s.SpanID, Parent: s.Parent, Name: s.Name, Start: start, End: end, Attributes: all, Status: s.Status}, err
 }
 
-// attributes: each key once, each value of one kind.
+// attributes decodes attributes: each key once, each value of one kind.
 func attributes(list []attributeJSON) (map[string]any, error) {
 	all := make(map[string]any)
 	for _, a := range list {
 		if _, twice := all[a.Key]; twice || a.Key == "" {
-			return nil, fmt.Errorf("the attribute %q is there twice, or has no name", a.Key)
+			return nil, fmt.Errorf("the attribute %q occurs twice, or has no name", a.Key)
 		}
 		switch v := a.Value; {
 		case v.String != nil && v.Int == nil && v.Bool == nil:

@@ -1,4 +1,4 @@
-// Package skewed has a bucket of the engine whose clock jumps. It is for tests alone.
+// Package skewed has a bucket of the engine whose clock jumps. It is only for tests.
 package skewed
 
 import (
@@ -17,10 +17,10 @@ type Bucket struct {
 	stamps map[uint64]time.Duration // by revision
 }
 
-// New is a bucket whose clock is right until it jumps.
+// New returns a bucket whose clock is right until it jumps.
 func New(b engine.Bucket) *Bucket { return &Bucket{Bucket: b, stamps: make(map[uint64]time.Duration)} }
 
-// Jump moves the clock. What was written before keeps its time.
+// Jump moves the clock. Values that were written before keep their times.
 func (b *Bucket) Jump(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,7 +34,7 @@ func (b *Bucket) note(revision uint64, err error) (uint64, error) {
 	return revision, err
 }
 
-// Create writes a key that is not there.
+// Create writes a key that does not exist.
 func (b *Bucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
 	return b.note(b.Bucket.Create(ctx, key, data))
 }
@@ -44,12 +44,12 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte) (uint64, erro
 	return b.note(b.Bucket.Put(ctx, key, data))
 }
 
-// Update writes a key that is at a revision.
+// Update writes a key that has the given revision.
 func (b *Bucket) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
 	return b.note(b.Bucket.Update(ctx, key, data, revision))
 }
 
-// Get reads a key, with the time that the clock said when it was written.
+// Get reads a key, with the time that the clock showed when it was written.
 func (b *Bucket) Get(ctx context.Context, key string) (engine.Value, error) {
 	v, err := b.Bucket.Get(ctx, key)
 	b.mu.Lock()
@@ -58,7 +58,7 @@ func (b *Bucket) Get(ctx context.Context, key string) (engine.Value, error) {
 	return v, err
 }
 
-// Now is what the clock says.
+// Now returns the time that the clock shows.
 func (b *Bucket) Now(ctx context.Context) (time.Time, error) {
 	now, err := b.Bucket.Now(ctx)
 	b.mu.Lock()
