@@ -321,7 +321,7 @@ async def seen(ctx, call):
 			t.Errorf("%v, %d traces", err, len(page.Traces))
 		}
 	})
-	t.Run("the daemon does not get the agent's keys", func(t *testing.T) {
+	t.Run("the agent's keys stay out of the daemon", func(t *testing.T) {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", h.daemon()))
 		if err != nil {
 			t.Skip("the environment of a process cannot be read here: ", err)
