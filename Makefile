@@ -1,61 +1,70 @@
-# Patchbay needs Go and nothing else to build; its tests also run plugins in other languages.
+# To build Patchbay you need only Go. Its tests also run plugins in other languages.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 
-# Pure Go: one static binary, and system calls that must reach every thread work only without cgo.
+# No cgo: the binary is static, and system calls that must apply to every thread work only without
+# cgo.
 CGO_ENABLED ?= 0
 export CGO_ENABLED
 
-# What the tests run beside Go. Debian's packages have the names of the commands, but for ip, which is in iproute2, and node, in nodejs.
+# The programs that the tests run, besides Go. On Debian each is in the package of the same name,
+# except ip (iproute2) and node (nodejs).
 TOOLS := python3 jq git gcc curl tmux ip node
 
-# Longest for one package, the race detector's tenfold slowness included.
+# The time limit for one package. The race detector makes some tests ten times slower.
 TEST_TIMEOUT ?= 20m
 TEST_FLAGS ?=
 
-# How much of each fuzz target is run. A number of inputs, not a time: until Go 1.27 a target whose time is up may fail for
-# that alone (go.dev/issue/75804).
+# How many inputs each fuzz target runs. It is a number and not a time because, before Go 1.27, a
+# target may fail only because its time is up (go.dev/issue/75804).
 FUZZ_TIME ?= 100000x
 FUZZ_PACKAGES ?= $(shell grep -rl --include='*_test.go' --exclude-dir=bench '^func Fuzz' . | xargs -n 1 dirname | sort -u)
-# Where inputs that led somewhere new are kept from one run to the next: as go test does.
+# The directory for inputs that reached new code. They are used again in the next run. go test uses
+# the same directory.
 FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
-# How many processes run a target; empty: as many as there are processors.
+# How many processes run one target. Empty means one for each processor.
 FUZZ_WORKERS ?=
 FUZZ_AT_ONCE ?= 2
-# What the brief run leaves to the long one. To be fuzzed a package is compiled anew with all it imports; these import the
-# engine or the terminal's libraries, which takes minutes.
+# The packages that fuzzbrief leaves out. Fuzzing compiles a package and all its imports again.
+# These import the engine or the libraries for the terminal, whose compilation takes minutes.
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
 	./internal/journal ./internal/notify ./internal/sessionstore ./internal/storage ./internal/tui
 
-# Packages that take the longest, the longest first: so that none of them is still at work when all others are done.
+# The slowest packages, the slowest first. They start first, so that none is still running when all
+# others are done.
 LONG := ./internal/sandbox ./internal/engine ./faults ./internal/daemon ./internal/pluginhost ./adapter/job ./internal/dialect/python ./internal/sessionstore
 
-# Packages whose tests start whole programs by the hundred, which takes twice as long and more under the race detector. What the programs are made of
-# is tested with it in packages of its own; make soak has it look at these too.
+# Packages whose tests start hundreds of whole programs. Under the race detector they take at least
+# twice as long, so only make soak runs them with it. The code of these programs is tested with it
+# in other packages.
 UNRACED := ./cmd/patchbay ./internal/sandbox/escape ./internal/conformance ./examples
 
-# What a package leaves out under the race detector for that reason, and is run without it.
+# A test that its package skips under the race detector for the same reason. It runs without the
+# detector.
 CROWDED := ./internal/sandbox -run TestAsNobody
 
-# How many packages are tested at once under the race detector; beside them runs one without it. Their tests wait for processes and clocks most
-# of the time: of the wall time of the long ones a sixth to a half is processor time, with one core each.
+# How many packages are tested at once under the race detector. One more runs beside them without
+# it. The tests mostly wait for processes and clocks: the slow ones use a sixth to a half of one
+# core.
 TEST_PACKAGES ?= 3
 
-# -vet: make check has it done, for the code as it is built. -parallel: tests that say that they are parallel wait most of the time.
+# -vet=off: make check runs vet. -parallel: parallel tests mostly wait.
 TEST_ALWAYS := -vet=off -parallel 4 -timeout $(TEST_TIMEOUT)
 
-# Keeps the race detector from sleeping for a second at the end of every process.
+# Without this the race detector sleeps for a second at the end of every process.
 export GORACE ?= atexit_sleep_ms=0
 
 BENCH_FLAGS ?=
 
-# Modules of their own: the SDK for plugins in Go, and a plugin that is written with it.
+# Separate modules: the SDK for plugins in Go, and an example plugin that uses it.
 SDK := sdk/go examples/sdk-go
 
-# How long a daemon is kept under load, and how often what could go wrong once in a hundred times is made to: crashes of each kind,
-# messages that are lost on their way to a follower, and whatever tests repeat when they are given the time. 0 leaves that part out.
+# SOAK is how long one daemon runs under load. The numbers say how often rare faults are tried:
+# SOAK_CRASHES crashes of each kind, SOAK_LOSSES runs in which a follower loses messages.
+# SOAK_RERUNS=1 runs tests again as other users and in other directories, SOAK_TESTS=1 runs every
+# test with all its repetitions. 0 leaves a part out.
 SOAK ?= 1h
 SOAK_FLAGS ?=
 SOAK_CRASHES ?= 30
@@ -63,18 +72,19 @@ SOAK_LOSSES ?= 30
 SOAK_RERUNS ?= 1
 SOAK_TESTS ?= 1
 
-# Where npm installs the coding agents that test-hosts drives, two gigabytes of them. HOSTS_MATRIX=1 adds what goes wrong in them.
+# HOSTS is where npm installs the coding agents for test-hosts (two gigabytes). HOSTS_MATRIX=1 also
+# makes plugins and the daemon fail in each agent.
 HOSTS := $(CURDIR)/.hosts
 HOSTS_MATRIX ?=
 HOSTS_FLAGS ?=
 
-# For go test in webtest: WEB_FLAGS='-run TestPlugins -v'.
+# Flags for go test in webtest, for example WEB_FLAGS='-run TestPlugins -v'.
 WEB_FLAGS ?=
 
-# Systems the code must build for beside the one at hand: each compiles every dependency anew.
+# Other systems for which the code must build. Each one compiles every dependency again.
 PLATFORMS := darwin/arm64 windows/amd64
 
-# Systems that get an archive, and the version in its name.
+# The systems that get an archive, and the version in its name.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/version.go)
 
@@ -89,28 +99,28 @@ help: ## list the targets
 build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-jail for quicker sandboxes
 	go build -trimpath -o bin/ ./cmd/...
 
-# The race detector is the one thing here that needs cgo, and a C compiler with it.
+# Only the race detector needs cgo and a C compiler.
 test: tools ## all tests, under the race detector where a C compiler is present
 	@if CGO_ENABLED=1 go list -race . >/dev/null 2>&1 && command -v "$$(go env CC)" >/dev/null; then \
 		$(MAKE) -j 2 raced unraced; \
 	else \
-		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
+		echo 'test: no race detector: there is no C compiler, or the platform does not support it'; \
 		go test $(TEST_ALWAYS) -p $(TEST_PACKAGES) $(TEST_FLAGS) ./...; \
 		for module in $(SDK); do (cd "$$module" && go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done; \
 	fi
 	@if [[ "$$(go env GOOS)" == linux ]] && ! unshare --user --map-root-user true 2>/dev/null; then \
-		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to get out of it, were skipped'; \
+		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to escape from it, were skipped'; \
 	fi
 	@if [[ -z "$${PATCHBAY_SEEDS:-}" ]]; then \
-		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped; transcripts of the protocols (internal/dialect/*/testdata/transcripts) stood in for them'; \
+		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped; the transcripts in internal/dialect/*/testdata/transcripts replaced them'; \
 	fi
 	@if [[ -z "$${PATCHBAY_HOST_SAMPLES:-}" ]]; then \
-		echo 'test: PATCHBAY_HOST_SAMPLES is not set: the test against the events of real agents was skipped; events of our own making (adapter/codehook/testdata/events) stood in for them'; \
+		echo 'test: PATCHBAY_HOST_SAMPLES is not set: the test against the events of real agents was skipped; our own events in adapter/codehook/testdata/events replaced them'; \
 	fi
 
 .PHONY: raced unraced
 
-raced: # all packages under the race detector but those that are too slow with it, and then what else they leave out
+raced: # all packages except UNRACED under the race detector, then CROWDED without it
 	@echo 'go test -race, all packages but $(UNRACED)'
 	@CGO_ENABLED=1 go test -race $(TEST_ALWAYS) -p $(TEST_PACKAGES) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED)))
 	@echo 'go test -race in $(SDK)'
@@ -118,12 +128,12 @@ raced: # all packages under the race detector but those that are too slow with i
 	@echo 'go test $(CROWDED)'
 	@go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED)
 
-unraced: # the others, one after another, since each has many processes at once
+unraced: # the packages in UNRACED, one after another, because each starts many processes at once
 	@echo 'go test $(UNRACED)'
 	@go test $(TEST_ALWAYS) -p 1 $(TEST_FLAGS) $(UNRACED)
 
-# Where CI is true a missing tool is a failure, lest a whole language go untested in silence.
-tools: ## what the tests run; installed by apt-get where that is possible
+# With CI=true a missing tool is a failure, so that no language is left untested unnoticed.
+tools: ## install the programs that the tests run, with apt-get, as root
 	@missing=(); \
 	for tool in $(TOOLS); do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
 	if (( $${#missing[@]} )) && command -v apt-get >/dev/null && [[ "$$(id -u)" == 0 ]]; then \
@@ -142,7 +152,7 @@ check: fmt vet static lean others modules ## everything but the tests
 
 fmt: ## gofmt
 	@unformatted="$$(find . -name '*.go' -not -path '*/testdata/*' -not -path '*/node_modules/*' -print0 | xargs -0 gofmt -l)" || exit 1; \
-	if [[ -n "$$unformatted" ]]; then echo "gofmt -w wants:"; echo "$$unformatted"; exit 1; fi
+	if [[ -n "$$unformatted" ]]; then echo "run gofmt -w on these files:"; echo "$$unformatted"; exit 1; fi
 
 vet: ## go vet
 	go vet ./...
@@ -150,22 +160,22 @@ vet: ## go vet
 static: ## staticcheck
 	go tool staticcheck ./...
 
-lean: ## the linker drops methods that nobody calls: docs/decisions/0017-what-the-linker-drops.md
+lean: ## the linker drops methods without callers: docs/decisions/0017-what-the-linker-drops.md
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; \
 	go build -o "$$dir/patchbay" -ldflags=-dumpdep ./cmd/patchbay 2>"$$dir/links" || { tail -n 20 "$$dir/links"; exit 1; }; \
-	[[ -s "$$dir/links" ]] || { echo "the linker said nothing: was it asked?"; exit 1; }; \
-	if grep -o '^[^ ]* <[^>]*ReflectMethod[^>]*>' "$$dir/links" | sort -u | grep .; then echo "these keep every exported method in the program"; exit 1; fi
+	[[ -s "$$dir/links" ]] || { echo "the linker printed no dependencies: does it still have -dumpdep?"; exit 1; }; \
+	if grep -o '^[^ ]* <[^>]*ReflectMethod[^>]*>' "$$dir/links" | sort -u | grep .; then echo "because of these the linker keeps every exported method"; exit 1; fi
 
-# Not part of CI, where it takes a quarter of the time: run it before a release.
-platforms: ## it compiles, tests included, for every system it is meant for
+# Not part of .ci/run, of which it would take a quarter of the time. Run it before a release.
+platforms: ## build and vet for the other systems, tests included
 	@for platform in $(PLATFORMS); do \
 		echo "build and vet for $$platform"; \
 		export GOOS="$${platform%/*}" GOARCH="$${platform#*/}"; \
 		{ go build ./... && go vet ./...; } || exit 1; \
 	done
 
-# staticcheck is a tool of this module, so its program is asked for here.
-others: ## vet of the benchmarks and of the web page's tests; vet and staticcheck of the SDK and its example: modules of their own
+# staticcheck is a tool of this module only, so the other modules use its path.
+others: ## the other modules: vet of bench and webtest, vet and staticcheck of the SDK and its example
 	cd bench && go vet ./...
 	cd webtest && go vet ./...
 	@staticcheck="$$(go tool -n staticcheck)"; \
@@ -173,18 +183,19 @@ others: ## vet of the benchmarks and of the web page's tests; vet and staticchec
 		echo "go vet and staticcheck in $$module"; (cd "$$module" && go vet ./... && "$$staticcheck" ./...) || exit 1; \
 	done
 
-modules: ## go.mod and go.sum say what the code needs, and the modules are what go.sum says
+modules: ## go.mod and go.sum are tidy, and the modules have the checksums in go.sum
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
 	cd webtest && go mod tidy -diff
 	@for module in $(SDK); do (cd "$$module" && go mod tidy -diff) || exit 1; done
 	go mod verify
 
-lint: ## golangci-lint; slow the first time, since it is compiled
+lint: ## golangci-lint; slow the first time, because it is compiled
 	go run $(GOLANGCI_LINT) run ./...
 
-# A package is built once for all its targets. Minimising is cut short: for inputs as long as these it takes the whole of the time.
-fuzz: ## every fuzz target for FUZZ_TIME
+# A package is built once for all its targets. Minimising is limited to ten inputs: our inputs are
+# long, and minimising them would take all the time.
+fuzz: ## every fuzz target, FUZZ_TIME inputs each
 	@work="$$(mktemp -d)"; trap 'rm -rf "$$work"' EXIT; \
 	for package in $(FUZZ_PACKAGES); do \
 		go -C "$$package" test -c -fuzz . -o "$$work/fuzz.test" .; \
@@ -194,51 +205,54 @@ fuzz: ## every fuzz target for FUZZ_TIME
 			(cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZ_TIME) \
 				-test.fuzzminimizetime 10x $(if $(FUZZ_WORKERS),-test.parallel $(FUZZ_WORKERS)) -test.fuzzcachedir "$$cache" >"$$work/log" 2>&1 </dev/null) || { \
 				cat "$$work/log"; \
-				echo "fuzz: $$target failed; the input is the new file in $$package/testdata/fuzz/$$target, which go test runs from now on"; \
+				echo "fuzz: $$target failed; its input is the new file in $$package/testdata/fuzz/$$target, which go test runs from now on"; \
 				exit 1; \
 			}; \
 			tail -n 2 "$$work/log" | grep '^fuzz:' || true; \
 		done; \
 	done
 
-# From the seeds alone, so that it takes the same time everywhere. FUZZ_AT_ONCE packages at once, with a process each: most of the time is linking
-# and starting.
-fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what CI runs
+# It starts from the seeds alone, with an empty cache, so that it takes the same time everywhere.
+# FUZZ_AT_ONCE packages run at once, with one process each: most of the time is linking and
+# starting.
+fuzzbrief: ## every fuzz target that is quick to build, 1,000 inputs each, as in CI
 	@cache="$$(mktemp -d)"; trap 'rm -rf "$$cache"' EXIT; \
 	printf '%s\n' $(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES)) | xargs -P $(FUZZ_AT_ONCE) -I '{}' \
 		$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_WORKERS=1 FUZZ_CACHE="$$cache" FUZZ_PACKAGES='{}'
 
-bench: ## Patchbay against its peers, one run
+bench: ## run the benchmarks once: Patchbay beside its peers
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
 
 .PHONY: sdk-copy test-templates
 
-# The SDKs are originals in sdk/; plugin new has copies, since a module cannot embed the files of another.
-sdk-copy: ## renew what plugin new writes beside plugins: the copies of the SDKs
+# The SDKs in sdk/ are the originals. plugin new needs copies, because a module cannot embed the
+# files of another module.
+sdk-copy: ## renew the copies of the SDKs that plugin new writes
 	mkdir -p internal/newplugin/_sdk
 	touch internal/newplugin/_sdk/go.txtar internal/newplugin/_sdk/patchbay_plugin.py internal/newplugin/_sdk/patchbay_plugintest.py
 	go test ./internal/newplugin -run TestSDKCopies -count 1 -update
 
-# CI makes one of each dialect; this makes all, in every language.
-test-templates: tools ## every template of plugin new: generated, tested, and used in a turn
+# The ordinary tests make one template of each dialect. This makes them all, in every language.
+test-templates: tools ## make, test and use every template of plugin new
 	PATCHBAY_TEMPLATES=all go test ./cmd/patchbay -run 'TestTemplates' -count 1 -v -timeout 30m
 
-# Not part of CI: it needs npm, and takes some minutes. mcptest/run says what it does.
-test-mcp: ## MCP both ways against the protocol's conformance suite and Inspector, which are fetched from npm
+# Not part of .ci/run: it needs npm and takes some minutes. mcptest/run says what it does.
+test-mcp: ## Patchbay as MCP server and as client, against the conformance suite and Inspector from npm
 	mcptest/run
 
-# Not part of CI. SOAK_FLAGS='-pause 100ms' makes room for other work; bin/patchbay-soak -help lists them all.
-soak: ## one daemon under load for SOAK, then crash after crash
+# Not part of .ci/run. SOAK_FLAGS='-pause 100ms' leaves time for other work on the machine;
+# bin/patchbay-soak -help lists all flags.
+soak: ## one daemon under load for SOAK, then every repetition and crash after crash
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-soak ./soak
 	bin/patchbay-soak -for $(SOAK) $(SOAK_FLAGS)
 	@if (( $(SOAK_LOSSES) )); then \
-		echo 'go test ./internal/engine: followers that lose messages on the way, $(SOAK_LOSSES) times'; \
+		echo 'go test ./internal/engine: followers that lose messages, $(SOAK_LOSSES) times'; \
 		go test ./internal/engine -run 'TestFollowMissesNothing|TestPullHoldsAll' -count $(SOAK_LOSSES) -timeout 60m; \
 	fi
 	@if (( $(SOAK_RERUNS) )); then \
-		echo 'go test -run Again: as each user, in each place'; \
+		echo 'go test -run Again: tests again as root and nobody, in /tmp and outside of it'; \
 		PATCHBAY_RERUN_ALL=1 go test ./... -run 'Again$$' -count 1 -timeout 60m; \
 	fi
 	@if (( $(SOAK_TESTS) )); then \
@@ -250,8 +264,9 @@ soak: ## one daemon under load for SOAK, then crash after crash
 		PATCHBAY_CRASH_ROUNDS=$(SOAK_CRASHES) go test ./cmd/patchbay -run 'TestKilledInMidRun|TestKilledInMidTurn|TestInterruptedCommands' -count 1 -timeout 60m; \
 	fi
 
-# Not part of CI: the agents are programs of others, from wherever npm is configured to fetch them. None of their scripts is run, and
-# the tests run in a network namespace with nothing but loopback. HOSTS_FLAGS='-run /claude' narrows them.
+# Not part of .ci/run: npm fetches the agents, which are programs of others. npm runs none of their
+# scripts, and the tests run in a network namespace with only loopback. HOSTS_FLAGS='-run /claude'
+# narrows them to one agent.
 test-hosts: build ## the real coding agents against a scripted model: needs npm, Linux and namespaces
 	@if ! cmp -s hosttest/package.json $(HOSTS)/installed.json; then \
 		echo 'test-hosts: npm install'; \
@@ -261,28 +276,30 @@ test-hosts: build ## the real coding agents against a scripted model: needs npm,
 	fi
 	PATCHBAY_HOSTS=$(HOSTS) HOSTS_MATRIX=$(HOSTS_MATRIX) go test ./hosttest -count 1 -v -timeout 90m $(HOSTS_FLAGS)
 
-# Not part of CI, which has no npm; the tests of package web look at what is committed. WEBTEST_SCREENSHOTS=DIR keeps pictures of the pages.
-test-web: ## the web page: built anew and compared with web/dist, then walked in Chromium; needs npm
+# Not part of .ci/run, because it needs npm; there the tests of package web check the committed
+# web/dist. WEBTEST_SCREENSHOTS=DIR keeps pictures of the pages.
+test-web: ## build the web page again, compare it with web/dist, and visit its pages in Chromium; needs npm
 	@if command -v npm >/dev/null; then \
 		[ "$$(node --version)" = "v$$(cat web/.node-version)" ] || echo "test-web: this is Node $$(node --version); web/dist is built with v$$(cat web/.node-version)"; \
 		(cd web && npm ci --no-audit --no-fund --loglevel=error && npm run build -- --outDir .built --logLevel error) || exit 1; \
 		if diff -r web/dist web/.built >/dev/null; then rm -rf web/.built; else \
 			diff -rq web/dist web/.built; rm -rf web/.built; \
-			echo 'test-web: web/dist is not what the sources make: npm run build in web/, and commit it'; exit 1; \
+			echo 'test-web: web/dist differs from what its sources build: run npm run build in web/, and commit web/dist'; exit 1; \
 		fi; \
-	else echo 'test-web: no npm here: web/dist was not compared with its sources, and accessibility is not looked at'; fi
+	else echo 'test-web: no npm here: web/dist was not compared with its sources, and accessibility is not checked'; fi
 	cd webtest && go test ./... -count 1 -timeout 30m $(WEB_FLAGS)
 
-# Not part of CI: it needs npm. apitest/run says what it does.
-test-api: ## a TypeScript client, generated from the daemon's OpenAPI document by openapi-typescript, against that daemon; needs npm
+# Not part of .ci/run: it needs npm. apitest/run says what it does.
+test-api: ## generate a TypeScript client from the daemon's OpenAPI document, and use it; needs npm
 	apitest/run
 
 release-version: # the version in the names of the archives
 	@echo $(RELEASE)
 
-# The same files wherever and whenever it is run on one commit: no paths, no names of users, the commit's time, modes that no umask changes. The
-# commit is in the programs, whatever GOFLAGS says.
-release: ## dist/: an archive for each system people run it on, and SHA256SUMS
+# For one commit the archives are the same, byte for byte, wherever and whenever they are made: they
+# contain no paths and no names of users, every file has the commit's time, and modes do not depend
+# on the umask. -buildvcs=true puts the commit into the programs, whatever GOFLAGS says.
+release: ## make an archive for each system, and SHA256SUMS, in dist/
 	@rm -rf dist && mkdir dist; stamp="@$$(git log -1 --format=%ct)"; \
 	for platform in $(RELEASES); do \
 		os="$${platform%/*}" arch="$${platform#*/}" name="patchbay-$(RELEASE)-$${platform/\//-}"; \
@@ -297,5 +314,5 @@ release: ## dist/: an archive for each system people run it on, and SHA256SUMS
 	done; \
 	cd dist && sha256sum -- * >SHA256SUMS
 
-clean: ## remove what build and the tools leave behind
+clean: ## remove bin/ and dist/
 	rm -rf bin dist

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// bare is the floor: a line written, a line read, no protocol at all. Nothing that talks to a
-// plugin process over pipes can be faster, so the other contestants are told as multiples of it.
+// bare writes a line and reads a line, without any protocol. Nothing that talks to a plugin process
+// over pipes can be faster, so the tables show the other contestants as multiples of it.
 type bare struct {
 	child *child
 	line  []byte        // the payload with its newline

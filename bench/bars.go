@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Bar is one promise: a ratio between two series of one section, and the limit it must keep to.
+// Bar is one promise: a ratio between two series of one section, and its limit.
 type Bar struct {
 	What    string
 	Section string
 	Of      string  // the series measured
 	Over    string  // the series it is divided by; empty: the value itself counts
-	Less    string  // the series that is taken off both of them first; empty: none
+	Less    string  // the series subtracted from both of them first; empty: none
 	Limit   float64 // at most this, or, with AtLeast, at least
 	AtLeast bool
 }
 
-// bars are the promises of the design's list of what the project must reach.
+// bars lists the promises of docs/performance.md, except those about growth.
 func bars() []Bar {
 	return []Bar{
 		{What: "wire call, 300 B, of bare pipe", Section: sectionSmall, Of: nameWire, Over: nameBare, Limit: 1.3},
@@ -64,29 +64,29 @@ func bars() []Bar {
 	}
 }
 
-// allBars are these and those about growth.
+// allBars lists all promises, those about growth included.
 func allBars() []Bar { return slices.Concat(bars(), growthBars()) }
 
-// Status is what became of a bar.
+// Status says whether a bar was kept.
 type Status string
 
 // The statuses. Only Missed fails the run.
 const (
 	Kept        Status = "ok"
-	WithinNoise Status = "within noise" // over the limit, by less than the noise of this very run
+	WithinNoise Status = "within noise" // beyond the limit by less than the noise of this run
 	Missed      Status = "MISSED"
 	NotMeasured Status = "not measured"
 )
 
-// Judgement is a bar and what was measured.
+// Judgement is a bar, its measured ratio, and the status.
 type Judgement struct {
 	Bar
 	Ratio
 	Status Status
-	Why    string // where it was not measured
+	Why    string // the reason, if it was not measured
 }
 
-// judge holds the series of the bar's section to the bar.
+// judge compares the series of the bar's section with the bar.
 func judge(b Bar, all []Series) Judgement {
 	var over, less *Series
 	of, why := pick(all, b.Of)
@@ -126,7 +126,7 @@ func (b Bar) status(r Ratio) Status {
 	return Missed
 }
 
-// holds is false for NaN, whichever way the bar points.
+// holds reports whether value keeps limit. It is false for NaN, for upper and lower limits.
 func (b Bar) holds(value, limit float64) bool {
 	if b.AtLeast {
 		return value >= limit

@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("judgement = %q (%s)", j.Status, j.Why)
 		}
 	})
-	t.Run("what is taken off is taken off both", func(t *testing.T) {
+	t.Run("Less is subtracted from both series", func(t *testing.T) {
 		j := judge(Bar{Of: "a", Over: "b", Less: "c", Limit: 2}, []Series{a, {Name: "b", Rounds: [][]float64{{5}}}, {Name: "c", Rounds: [][]float64{{1}}}})
 		if j.Value != 0.5 || j.Status != Kept {
 			t.Errorf("judgement = %v %q, want 0.5 and kept", j.Value, j.Status)
@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-// TestEveryBarHasItsSection would catch a section renamed under a bar, which would then never be
+// TestEveryBarHasItsSection: each bar names a section that exists. Otherwise it would never be
 // judged.
 func TestEveryBarHasItsSection(t *testing.T) {
 	for _, b := range allBars() {

@@ -19,10 +19,11 @@ const (
 	nameBwrap         = "in bwrap --unshare-all"
 )
 
-// measureBwrap compares what a sandbox adds to a process with what bubblewrap adds. The section
-// runs as an ordinary user, from a directory in which there is no patchbay-jail. From the third
-// call on a program finds its sandbox built ahead, where there was time for that since the last
-// one; the first two, and those that come faster, have it built for them.
+// measureBwrap compares the time that a sandbox adds to a process with the time that bubblewrap
+// adds. The section runs as an ordinary user, from a directory without patchbay-jail. From the
+// third call on, a program's sandbox is built ahead, if there was time for that since the last
+// call. For the first two calls, and for calls that follow too quickly, it is built during the
+// call.
 func measureBwrap(ctx context.Context, e effort) ([]Series, error) {
 	names := []string{nameOrdinary, nameOrdinaryBoxed, nameOrdinaryFirst, nameBwrap}
 	cat, err := exec.LookPath("cat")
@@ -43,7 +44,7 @@ func measureBwrap(ctx context.Context, e effort) ([]Series, error) {
 	boxed, wrapped := plain, plain
 	first := func(ctx context.Context) error {
 		s := plain
-		s.Box = sandbox.New(sandbox.Options{}) // one that is not known, so that nothing was built for it
+		s.Box = sandbox.New(sandbox.Options{}) // a new box each time, so that none was built ahead
 		return runOnce(group.Run, s, payload)(ctx)
 	}
 	boxed.Box = sandbox.New(sandbox.Options{})
@@ -61,9 +62,9 @@ func measureBwrap(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// preparedRuns is timedRuns with a sandbox that stands ready at each call, as where a person or a
-// model takes its time in between. At the end another one is ready, so that no other contestant is
-// measured while it is built.
+// preparedRuns is timedRuns, but waits before each call until a sandbox is built ahead, as it is
+// when a person or a model pauses between calls. It also waits at the end, so that no sandbox is
+// built while another contestant is measured.
 func preparedRuns(g *proc.Group, run func(context.Context) error, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		samples := make([]float64, 0, n)
@@ -84,7 +85,8 @@ func preparedRuns(g *proc.Group, run func(context.Context) error, n int) turn {
 	}
 }
 
-// awaitSpare waits until a sandbox is built ahead; that the first call orders none is no error.
+// awaitSpare waits until a sandbox is built ahead, for at most spareWait. Too late is not an error:
+// the first call has none built ahead.
 func awaitSpare(ctx context.Context, g *proc.Group) error {
 	for end := time.Now().Add(spareWait); g.Spares() == 0 && time.Now().Before(end); {
 		if err := ctx.Err(); err != nil {
@@ -95,5 +97,5 @@ func awaitSpare(ctx context.Context, g *proc.Group) error {
 	return nil
 }
 
-// spareWait is many times what a sandbox takes to be built.
+// spareWait is many times longer than building a sandbox takes.
 const spareWait = 250 * time.Millisecond

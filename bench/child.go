@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// envChild names the plugin process this program is to be.
+	// envChild says which plugin process this program runs as.
 	envChild = "BENCH_CHILD"
-	// scaffoldPrefix starts the file name of a scaffold plugin. Patchbay hands plugins a clean
-	// environment and no arguments, so the name is all that tells such a child what to be.
+	// scaffoldPrefix starts the file name of a scaffold plugin. Patchbay gives plugins a clean
+	// environment and no arguments, so a child learns only from its file name what to run as.
 	scaffoldPrefix = "bench-plugin-"
 )
 
-// childName says which plugin process this process is to be; empty: none.
+// childName returns which plugin process this process runs as; empty: none.
 func childName() string {
 	switch name := filepath.Base(os.Args[0]); {
 	case strings.HasPrefix(name, faultPrefix):
@@ -44,7 +44,7 @@ func runChild(name string) error {
 	return serve()
 }
 
-// childCommand is this program as the named plugin process, not yet started.
+// childCommand returns the command that runs this program as the named plugin process.
 func childCommand(name string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,8 +62,8 @@ type child struct {
 	cmd *exec.Cmd
 }
 
-// startChild starts the named plugin process on os.Pipe pipes, which every contestant that speaks
-// over pipes of the host's choosing shares: bare, wire and jrpc2.
+// startChild starts the named plugin process on os.Pipe pipes. The contestants bare, wire and jrpc2
+// use it.
 func startChild(ctx context.Context, name string) (*child, error) {
 	cmd, err := childCommand(name)
 	if err != nil {
@@ -101,7 +101,7 @@ func startPiped(ctx context.Context, cmd *exec.Cmd) (*child, error) {
 	return &child{in: in, out: out, cmd: cmd}, nil
 }
 
-// Close closes the child's stdin, which every child takes for its end, and waits for it.
+// Close closes the child's stdin, at which every child exits, and waits for the exit.
 func (c *child) Close() error {
 	if c == nil {
 		return nil

@@ -18,7 +18,8 @@ const (
 	nameList    = "patchbay plugin list, no plugins"
 )
 
-// measureCommand times whole processes, from start to end, beside one that prints a line.
+// measureCommand times whole processes, from start to exit, and for comparison one that prints a
+// line.
 func measureCommand(ctx context.Context, e effort) ([]Series, error) {
 	dir, err := os.MkdirTemp("", "bench-command-")
 	if err != nil {
@@ -56,9 +57,8 @@ func measureCommand(ctx context.Context, e effort) ([]Series, error) {
 	return roundRobin(ctx, e.of(40), entrants)
 }
 
-// copyProgram installs a program. What a linker has just written lies in memory in small pages, and
-// a large program starts a fifth slower from those than after it was copied or, after the next
-// start of the machine, read from disk.
+// copyProgram copies a program. A file that a linker has just written is cached in small pages,
+// from which a large program starts a fifth slower than from a copy, or from disk after a reboot.
 func copyProgram(from, to string) error {
 	program, err := os.ReadFile(from)
 	if err != nil {
@@ -67,7 +67,7 @@ func copyProgram(from, to string) error {
 	return os.WriteFile(to, program, 0o700)
 }
 
-// commandTurn runs a command five times, in a home of its own, and times each.
+// commandTurn runs a command five times with the given home, and times each run.
 func commandTurn(home, program string, args ...string) turn {
 	return timedRuns(func(ctx context.Context) error {
 		cmd := exec.CommandContext(ctx, program, args...)

@@ -9,10 +9,10 @@ import (
 
 // Contestant is one way to call a plugin process.
 type Contestant interface {
-	// Name is what the tables call it.
+	// Name is its name in the tables.
 	Name() string
-	// Open starts the plugin process and does whatever handshake the protocol wants. It returns an
-	// error that wraps errSkip where this contestant cannot take part on this machine.
+	// Open starts the plugin process and makes the protocol's handshake. If this contestant cannot
+	// take part on this machine, the error wraps errSkip.
 	Open(ctx context.Context) error
 	// Call sends the payload, a JSON object, and returns once the same object has come back;
 	// checkEcho compares the two. The in-flight section calls it from many goroutines at once, the
@@ -36,7 +36,7 @@ const (
 // errSkip marks a contestant that cannot take part here; the reason is shown in the table.
 var errSkip = errors.New("skipped")
 
-// oneAtATime lists who takes part where a single call is under way.
+// oneAtATime lists the contestants of the sections that make one call at a time.
 func oneAtATime() []Contestant {
 	return []Contestant{
 		&bare{}, &wireSerial{}, &wirePeer{},
@@ -45,13 +45,13 @@ func oneAtATime() []Contestant {
 	}
 }
 
-// manyInFlight lists who takes part where many calls share one plugin process. The bare pipe and
-// the serial wire have one call in flight by definition and stay out.
+// manyInFlight lists the contestants of the section in which many calls share one plugin process.
+// The bare pipe and the serial wire allow only one call at a time, so they are not in it.
 func manyInFlight() []Contestant {
 	return []Contestant{&wirePeer{}, &fireMany{name: nameFireMany}, &fireMany{name: nameInjectMany, inject: true}, &jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{}}
 }
 
-// children are the plugin processes, by the value of BENCH_CHILD.
+// children returns the main functions of the plugin processes, by the value of BENCH_CHILD.
 func children() map[string]func() error {
 	return map[string]func() error{
 		"bare":      bareChild,
@@ -70,8 +70,8 @@ func children() map[string]func() error {
 	}
 }
 
-// checkEcho proves that the work was done: the reply equals the request, byte for byte. It costs
-// every contestant the same few nanoseconds (2 µs at 64 KiB).
+// checkEcho checks that the reply equals the request, byte for byte. It costs every contestant the
+// same few nanoseconds (2 µs at 64 KiB).
 func checkEcho(sent, got []byte) error {
 	if bytes.Equal(sent, got) {
 		return nil

@@ -1,21 +1,21 @@
-// Command bench measures Patchbay against its peers, side by side, in one run, and holds the result
-// to the project's bars.
+// Command bench measures Patchbay and its peers side by side, in one run, and compares the results
+// with the project's bars.
 //
 //	go run . [--quick] [--only SECTION,…] [--json] [--markdown FILE] [--program PATCHBAY] [--old PATCHBAY]
 //	       [--source TREE] [--old-source TREE]
 //
 // It answers five questions: what a call to a plugin costs (sections call-300, call-64k, in-flight,
 // allocs), what a process costs (spawn, standby, sandbox-bwrap), what starting costs (start,
-// command), what programs weigh (size, packages, idle, and cold-build, which is measured only where
-// it is named), and how a cost grows with the number of messages, sessions, keys, events or plugins
-// (growth.go). The last start a daemon and use it over HTTP (package drive), and an older one
-// beside it where --old names one. It is not a micro-benchmark suite: those live beside the code
-// they measure, as Go benchmarks. Nor does it compare numbers across machines or days: a bar is a
-// ratio between two things measured in turns, seconds apart, on the same processor.
+// command), how large programs are (size, packages, idle, and cold-build, which is measured only if
+// --only names it), and how a cost grows with the number of messages, sessions, keys, events or
+// plugins (growth.go). The sections about growth start a daemon and use it over HTTP (package
+// drive). With --old they do the same with an older daemon. Micro-benchmarks are not here: they are
+// Go benchmarks beside the code they measure. Numbers are not compared across machines or days: a
+// bar is a ratio between two things measured in turns, seconds apart, on the same processor.
 //
-// Every contestant carries the same work: one JSON object there, the same object back, each reply
-// compared with what was sent. Every plugin process is this very program, executed again, but for
-// those whose start is measured (programs.go).
+// Every contestant does the same work: it sends one JSON object, gets the same object back, and
+// compares the two. Every plugin process is this program, executed again, except those whose start
+// is measured (programs.go).
 //
 // The flow:
 //

@@ -16,12 +16,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// The section "faults" asks what a plugin's neighbour notices of its misbehaviour. One host has two
-// plugins, an echo and a culprit. The echo's hook is fired, call after call, first while the
-// culprit does nothing, then while a tool of the culprit's misbehaves for as long as the turn
-// lasts. All of them share the machine's processors: where a flood keeps two cores busy, an echo
-// has to wait for its turn in every host. So there is no bar, only figures, as multiples of the
-// median of an echo alone: of the median, and of each round's p99.
+// The section "faults" measures how a misbehaving plugin slows another plugin of the same host. One
+// host has two plugins, an echo and a culprit. The echo's hook is called again and again, first
+// while the culprit does nothing, then while a tool of the culprit misbehaves until the turn ends.
+// All of them share the machine's processors: if a flood keeps two cores busy, the echo must wait
+// for a core in every host. So there is no bar, only figures: the median, and the p99 of each
+// round, as multiples of the median of an echo alone.
 
 // faultPrefix starts the file name of a plugin that misbehaves; the rest says how.
 const faultPrefix = scaffoldPrefix + "fault-"
@@ -29,11 +29,11 @@ const faultPrefix = scaffoldPrefix + "fault-"
 // nameAlone is the series of an echo whose neighbour does nothing.
 const nameAlone = "alone"
 
-// misdeeds are what a culprit can do for one call of its tool, by name, and what the tables call
-// it.
+// misdeeds lists what a culprit can do in one call of its tool: its name, and its title in the
+// tables.
 var misdeeds = []struct {
 	name, title string
-	do          func(w io.Writer) error // once; it is done again until the turn is over
+	do          func(w io.Writer) error // one call; it is repeated until the turn is over
 }{
 	{"stderr", "beside a flood on stderr", func(io.Writer) error { return pourTo(os.Stderr, strings.Repeat("e", 99)+"\n", 4<<20) }},
 	{"notify", "beside a flood of notifications", func(w io.Writer) error {
@@ -44,7 +44,7 @@ var misdeeds = []struct {
 	{"fork", "beside a fork bomb, 200 processes at a time", func(io.Writer) error { return forkBomb(200) }},
 }
 
-// pourTo writes one text over and over.
+// pourTo writes text repeatedly, about size bytes in all.
 func pourTo(w io.Writer, text string, size int) error {
 	chunk := []byte(strings.Repeat(text, max(1, (64<<10)/len(text))))
 	for n := 0; n < size; n += len(chunk) {
@@ -55,11 +55,11 @@ func pourTo(w io.Writer, text string, size int) error {
 	return nil
 }
 
-// forkBomb has so many processes at once, and waits for them.
+// forkBomb runs n processes at once, and waits for them.
 func forkBomb(n int) error {
 	var all sync.WaitGroup
 	for range n {
-		all.Go(func() { _ = exec.Command("true").Run() }) // how it ends does not matter
+		all.Go(func() { _ = exec.Command("true").Run() }) // its exit code does not matter
 	}
 	all.Wait()
 	return nil
@@ -94,7 +94,7 @@ func serveMisdeed(do func(io.Writer) error) error {
 			if err := do(os.Stdout); err != nil {
 				return err
 			}
-			fmt.Println() // ends what has no end yet
+			fmt.Println() // ends an unfinished line
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
 	}
@@ -128,7 +128,8 @@ func (n *neighbourhood) Open(ctx context.Context) (err error) {
 	return err
 }
 
-// culprit is the misdeed of the plugin that is there; where it does nothing, any will do.
+// culprit returns the misdeed of the culprit's program. If the culprit is never called, any will
+// do.
 func (n *neighbourhood) culprit() string {
 	if n.misdeed == "" {
 		return misdeeds[0].name
@@ -136,7 +137,7 @@ func (n *neighbourhood) culprit() string {
 	return n.misdeed
 }
 
-// turn makes calls to the echo while the culprit is at it.
+// turn makes calls to the echo while the culprit misbehaves.
 func (n *neighbourhood) turn(payload []byte, calls int) turn {
 	quiet := timed(n, payload, settle, calls)
 	if n.misdeed == "" {
@@ -152,10 +153,10 @@ func (n *neighbourhood) turn(payload []byte, calls int) turn {
 	}
 }
 
-// misbehave calls the culprit's tool again and again. The last call is not cut short, so that
-// nothing of it falls into another's turn. Its errors are the point, but for a tool that is not
-// there. A culprit that has crashed is back after the host's own pause, which grows with each
-// crash.
+// misbehave calls the culprit's tool until enough ends. It lets the last call finish, so that no
+// misdeed continues into the turn of another contestant. It expects errors, and returns only the
+// one that says that the tool does not exist. The host restarts a crashed culprit after a pause
+// that grows with each crash.
 func (n *neighbourhood) misbehave(ctx, enough context.Context) error {
 	pause := time.NewTicker(time.Millisecond)
 	defer pause.Stop()
@@ -180,7 +181,7 @@ func measureFaults(ctx context.Context, e effort) ([]Series, error) {
 	return append(all, worst(all)...), err
 }
 
-// worst are the same series, each round as its p99.
+// worst returns the same series with the p99 of each round instead of its samples.
 func worst(all []Series) []Series {
 	var out []Series
 	for _, s := range all {

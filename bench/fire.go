@@ -21,7 +21,7 @@ const (
 	nameFireObj  = "patchbay Host.Fire, object edited"
 )
 
-// fireKind is what the plugin does with an event.
+// fireKind says what the plugin does with an event.
 type fireKind struct {
 	name   string
 	plugin string // how the plugin's file name begins
@@ -38,15 +38,15 @@ var (
 		event: func(payload []byte) []byte { return fmt.Appendf(nil, `{"tool":"note","arguments":%s}`, payload) }}
 )
 
-// fire is the whole of Patchbay as an embedding program sees it: an event fired at a point,
-// translated into the scaffold dialect's hook, sent over the wire, the reply translated back,
-// merged, traced.
+// fire calls a plugin through all of Patchbay, as an embedding program does: an event is fired at a
+// point, translated to a hook of the scaffold dialect and sent; the reply is translated back,
+// merged and traced.
 type fire struct {
 	kind fireKind
 	dir  string
 	host *pluginhost.Host
-	sent json.RawMessage // made of the first payload: a contestant sees the same one at every call
-	want json.RawMessage // what becomes of it
+	sent json.RawMessage // made from the first payload, which is the same at every call
+	want json.RawMessage // the payload that the plugin should return
 }
 
 func newFire(kind fireKind) Contestant { return &fire{kind: kind} }
@@ -94,7 +94,8 @@ func (f *fire) Close() error {
 	return f.host.Close()
 }
 
-// openHost opens a host on the n scaffold plugins under dir, and on nothing else of this machine's.
+// openHost opens a host with the n scaffold plugins under dir, and with no other plugins of this
+// machine.
 func openHost(ctx context.Context, dir string, n int) (*pluginhost.Host, error) {
 	host, err := pluginhost.Open(ctx, &pluginhost.Options{Environ: lonely(dir), Dir: dir})
 	if err != nil {
@@ -106,8 +107,7 @@ func openHost(ctx context.Context, dir string, n int) (*pluginhost.Host, error) 
 	return host, nil
 }
 
-// lonely is an environment in which every place that configuration and plugins are searched lies
-// under dir.
+// lonely returns an environment in which all configuration and plugins are searched under dir.
 func lonely(dir string) []string {
 	return []string{
 		"PATH=/usr/bin:/bin", "HOME=" + dir,
@@ -116,7 +116,7 @@ func lonely(dir string) []string {
 	}
 }
 
-// allReady wants exactly n plugins, all running.
+// allReady returns an error unless there are exactly n plugins, all running.
 func allReady(plugins []pluginhost.PluginInfo, n int) error {
 	for _, p := range plugins {
 		if p.Error != nil {
@@ -124,7 +124,7 @@ func allReady(plugins []pluginhost.PluginInfo, n int) error {
 		}
 	}
 	if len(plugins) != n {
-		return fmt.Errorf("%d plugins are there, wanted %d", len(plugins), n)
+		return fmt.Errorf("found %d plugins, wanted %d", len(plugins), n)
 	}
 	return nil
 }

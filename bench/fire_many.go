@@ -22,8 +22,8 @@ const (
 	nameInjectMany = "patchbay Host.Fire, kaged, text answered"
 )
 
-// File names of kaged plugins that answer as quickly as they can begin with the first; with the
-// second they inject the message that they got.
+// The file names of kaged plugins. Plugins with the first prefix answer at once; those with the
+// second inject the message that they got.
 const (
 	quickPrefix  = "bench-quick-"
 	injectPrefix = quickPrefix + "inject-"
@@ -32,7 +32,7 @@ const (
 // fireMany fires events at one kaged plugin, whose protocol allows many calls in flight.
 type fireMany struct {
 	name   string
-	inject bool // the plugin hands the text back, under another name
+	inject bool // the plugin returns the text in another field
 	dir    string
 	host   *pluginhost.Host
 }
@@ -77,7 +77,7 @@ func (f *fireMany) Close() error {
 	return f.host.Close()
 }
 
-// quickChild is a kaged plugin without requests of its own.
+// quickChild is a kaged plugin that sends no requests to the host.
 func quickChild() error {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	inject := strings.HasPrefix(name, injectPrefix)

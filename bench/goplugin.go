@@ -9,14 +9,14 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
-// goPlugin is what the two go-plugin contestants share: the process and the handshake. go-plugin
-// listens on a Unix socket here and takes no TLS unless asked; logging is off on both sides.
+// goPlugin contains what the two go-plugin contestants share: the process and the handshake.
+// go-plugin listens on a Unix socket here and uses no TLS by default; logging is off on both sides.
 type goPlugin struct {
 	client *plugin.Client
 	echo   any // what the plugin's client side dispensed
 }
 
-// goPluginShake is go-plugin's "are you my plugin" cookie; any agreed value does.
+// goPluginShake is the cookie by which go-plugin recognises its plugins; any shared value will do.
 func goPluginShake() plugin.HandshakeConfig {
 	return plugin.HandshakeConfig{ProtocolVersion: 1, MagicCookieKey: "BENCH_COOKIE", MagicCookieValue: "bench"}
 }

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// grpcPlugin is hashicorp/go-plugin in its newer protocol: gRPC over a Unix socket. The payload
-// travels as bytes, the cheapest thing protobuf can carry. go-plugin itself asks for gRPC 1.61;
-// go.mod has 1.64.1. Later ones (1.85 was tried against 1.61) are no faster with 300 bytes and
-// slower with 64 KiB.
+// grpcPlugin is hashicorp/go-plugin with its newer protocol: gRPC over a Unix socket. The payload
+// is sent as bytes, the cheapest type of protobuf. go-plugin itself asks for gRPC 1.61; go.mod has
+// 1.64.1. Later ones (1.85 was tried against 1.61) are no faster with 300 bytes and slower with 64
+// KiB.
 type grpcPlugin struct {
 	goPlugin
 	conn *grpc.ClientConn
@@ -60,8 +60,7 @@ func (*grpcEcho) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.Cli
 	return c, nil
 }
 
-// grpcAnswer is what protoc would generate for one unary method, less the interceptors: there are
-// none.
+// grpcAnswer is what protoc would generate for one unary method, without interceptors.
 func grpcAnswer(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	payload := new(wrapperspb.BytesValue)
 	if err := decode(payload); err != nil {
@@ -74,7 +73,7 @@ func grpcChild() error {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: goPluginShake(),
 		Plugins:         plugin.PluginSet{"echo": &grpcEcho{}},
-		GRPCServer:      plugin.DefaultGRPCServer, // as it comes: what a program that uses it has
+		GRPCServer:      plugin.DefaultGRPCServer, // the default, as most programs use it
 		Logger:          hclog.NewNullLogger(),
 	})
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
-// netRPC is hashicorp/go-plugin in its older protocol: net/rpc with gob over a yamux stream.
+// netRPC is hashicorp/go-plugin with its older protocol: net/rpc with gob over a yamux stream.
 type netRPC struct {
 	goPlugin
 	rpc *rpc.Client

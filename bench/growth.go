@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// The sections about growth: what something costs when there is more of something else.
+// The sections about growth: how a cost grows with the number of messages, sessions, keys, events
+// or plugins.
 const (
 	sectionHistory  = "history"
 	sectionResume   = "resume"
@@ -28,8 +29,8 @@ const (
 	sectionDrops    = "drops"
 )
 
-// growthSections lists them. Where they drive a daemon over HTTP, an older one takes its turns
-// beside it (--old).
+// growthSections lists them. Those that use a daemon over HTTP measure an older one in turns with
+// it, if --old names one.
 func growthSections() []section {
 	return []section{
 		{sectionHistory, "One message over HTTP, to a session with so many earlier messages", "ms", 0, nameHistory(10), measureHistory},
@@ -51,11 +52,11 @@ func growthSections() []section {
 	}
 }
 
-// oldPrefix is before the names of series of the older daemon.
+// oldPrefix starts the names of the older daemon's series.
 const oldPrefix = "old: "
 
-// growthBars are the promises about growth. They are held to the program at hand, never to the
-// older one.
+// growthBars lists the promises about growth. Only the current program is compared with them, never
+// the older one.
 func growthBars() []Bar {
 	return []Bar{
 		{What: "turn after 5,000 messages, of one after 10", Section: sectionHistory, Of: nameHistory(5000), Over: nameHistory(10), Limit: 1.5},
@@ -83,11 +84,11 @@ type side struct {
 	home    string
 	daemon  *drive.Daemon // nil: not started
 	client  *drive.Client
-	seen    uint64 // awaitEvents has followed events up to this one,
-	ended   int    // and has seen so many turns end
+	seen    uint64 // the last event that awaitEvents has followed
+	ended   int    // how many turns awaitEvents has seen end
 }
 
-// sides are the programs that take part.
+// sides returns the programs that take part.
 func (e effort) sides() ([]*side, error) {
 	if _, err := os.Stat(e.program); err != nil {
 		return nil, fmt.Errorf("%w: %w: name the program with --program, or run `make bench`, which builds it", errSkip, err)
@@ -99,11 +100,10 @@ func (e effort) sides() ([]*side, error) {
 	return all, nil
 }
 
-// A furnishing puts into a home what a section wants to find there, before any daemon runs.
+// A furnishing fills a home for a section, before any daemon runs.
 type furnishing func(ctx context.Context, home string) error
 
-// withHomes gives every side a home that furnish has filled, and has the section measured. The
-// homes are removed.
+// withHomes gives every side a home filled by furnish, calls measure, and removes the homes.
 func withHomes(ctx context.Context, e effort, furnish furnishing, measure func([]*side) ([]Series, error)) (out []Series, err error) {
 	all, err := e.sides()
 	if errors.Is(err, errSkip) {
@@ -133,7 +133,7 @@ func withHomes(ctx context.Context, e effort, furnish furnishing, measure func([
 	return measure(all)
 }
 
-// withDaemons is withHomes with a daemon started on each.
+// withDaemons is withHomes with a daemon on each home.
 func withDaemons(ctx context.Context, e effort, furnish furnishing, measure func([]*side) ([]Series, error)) ([]Series, error) {
 	return withHomes(ctx, e, furnish, func(all []*side) (out []Series, err error) {
 		for _, s := range all {
@@ -167,7 +167,7 @@ func (s *side) stop() error {
 // unfurnished furnishes nothing.
 func unfurnished(context.Context, string) error { return nil }
 
-// timedCalls is a turn of so many calls, each timed, in milliseconds.
+// timedCalls returns a turn that makes n calls and times each, in milliseconds.
 func timedCalls(n int, call func(context.Context) error) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		samples := make([]float64, n)

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// The series of the sections about constants: what docs/capacity.md reckons with.
+// The series of the sections about constants, with which docs/capacity.md calculates.
 const (
 	sectionAppends = "appends"
 	sectionBytes   = "bytes"
@@ -78,8 +78,8 @@ func repeat(ctx context.Context, n int, f func(context.Context) error) error {
 	return nil
 }
 
-// perSecond is the turn that calls f so often, which does units of work each time; its one sample
-// is units a second.
+// perSecond returns a turn that calls f the given number of times. Each call does that many units
+// of work. The only sample is units a second.
 func perSecond(units, times int, f func(context.Context) error) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		took, err := stopwatch(func() error { return repeat(ctx, times, f) })
@@ -87,8 +87,8 @@ func perSecond(units, times int, f func(context.Context) error) turn {
 	}
 }
 
-// measureBytes sends short messages, which the offline model answers with 280 bytes, and looks at
-// what they take up.
+// measureBytes sends short messages, which the offline model answers with 280 bytes, and measures
+// how much disk space they take.
 func measureBytes(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, effort{quick: e.quick, program: e.program}, oneScaffold, func(all []*side) ([]Series, error) {
 		const sessions, messages = 10, 20
@@ -116,8 +116,8 @@ func measureBytes(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// events reads all events there are: the last id, how many are traces, and how long their data is
-// together.
+// events reads all events. It returns the last id, the number of traces, and the total size of
+// their data.
 func (s *side) events(ctx context.Context) (last uint64, traces, size int, err error) {
 	id, err := s.client.CreateSession(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *side) events(ctx context.Context) (last uint64, traces, size int, err e
 	return last, traces, size, err
 }
 
-// fileBytes is the size of the blocks of messages of one stream, or of all.
+// fileBytes returns the size of the blocks of messages of one stream, or of all.
 func fileBytes(store, stream string) (total float64, err error) {
 	if stream == "" {
 		stream = "*"
@@ -157,8 +157,8 @@ func fileBytes(store, stream string) (total float64, err error) {
 	return total, err
 }
 
-// measureMemory looks at the live memory of a daemon, before and after there is more of something,
-// and divides by how much more.
+// measureMemory measures the live memory of a daemon before and after adding sessions, followers or
+// plugins, and divides the difference by their number.
 func measureMemory(ctx context.Context, e effort) ([]Series, error) {
 	const sessions, followers = 2000, 200
 	out, err := withDaemons(ctx, effort{program: e.program}, oneScaffold, func(all []*side) ([]Series, error) {
@@ -188,12 +188,12 @@ func kilobytes(name string, megabytes float64) Series {
 	return Series{Name: name, Rounds: [][]float64{{megabytes * 1000}}}
 }
 
-// restless is how long a daemon is made to collect its garbage, so that one sees what is live.
+// restless is how long atRest asks the daemon for its metrics, so that it collects its garbage.
 const restless = 10 * time.Second
 
-// atRest is the live heap of the daemon and its goroutines' stacks, in megabytes, after a pause. To
-// be asked for the metrics makes garbage; the least of what is told meanwhile is from right after a
-// collection.
+// atRest returns the live heap of the daemon and the stacks of its goroutines, in megabytes, after
+// a pause. Each request for the metrics makes garbage, so the daemon collects it now and then; the
+// least value is that of the moment after a collection.
 func (s *side) atRest(ctx context.Context, pause time.Duration) (least float64, err error) {
 	time.Sleep(pause)
 	for end := time.Now().Add(restless); time.Now().Before(end); {
@@ -222,7 +222,7 @@ func (s *side) crowdOneByOne(ctx context.Context, sessions int) error {
 	return nil
 }
 
-// followMany opens followers of all events, and returns when each has seen one.
+// followMany opens n followers of all events, and returns when each has seen an event.
 func (s *side) followMany(ctx context.Context, n int) (undo func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ready := make(chan struct{}, n)
@@ -249,7 +249,7 @@ func (s *side) followMany(ctx context.Context, n int) (undo func(), err error) {
 	return cancel, nil
 }
 
-// measurePluginMemory compares a daemon with one plugin and one with sixteen, and looks at the
+// measurePluginMemory compares a daemon with one plugin and a daemon with sixteen, and measures the
 // plugins' own processes.
 func measurePluginMemory(ctx context.Context, e effort) ([]Series, error) {
 	var rest [2]float64
@@ -265,7 +265,7 @@ func measurePluginMemory(ctx context.Context, e effort) ([]Series, error) {
 				return nil, err
 			}
 			for _, pid := range children {
-				if m, err := drive.Memory(pid); err == nil { // it may be one that has just ended
+				if m, err := drive.Memory(pid); err == nil { // the process may have just ended
 					process = max(process, m.Anonymous)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// nameReplay is the series of replays: a thousand events each.
+// nameReplay is the series of replays of a thousand events each.
 const nameReplay = "all replays"
 
 const (
@@ -16,13 +16,13 @@ const (
 	replayTurns  = 20 // replays in one turn
 )
 
-// measureReplays times followers that read the first events again.
+// measureReplays times followers that read the first thousand events again.
 func measureReplays(ctx context.Context, e effort) ([]Series, error) {
 	return replays(ctx, e, e.of(20), func(took time.Duration, _ int) float64 { return millis(took) })
 }
 
-// measureLost counts what followers did not get, over five times as many replays: all of it, since
-// a median would hide what is rare.
+// measureLost counts the events that followers did not get, in five times as many replays. It shows
+// the sum, because a median would hide rare losses.
 func measureLost(ctx context.Context, e effort) ([]Series, error) {
 	series, err := replays(ctx, e, e.of(100), func(_ time.Duration, lost int) float64 { return float64(lost) })
 	for i := range series {
@@ -58,8 +58,8 @@ func replays(ctx context.Context, e effort, rounds int, value func(took time.Dur
 	})
 }
 
-// replay reads the first thousand events, and says how many did not come in their place. One that
-// stalls has lost the rest.
+// replay reads the first thousand events, and returns how many of them were missing. If the stream
+// stalls, the rest counts as missing.
 func (s *side) replay(ctx context.Context) (time.Duration, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

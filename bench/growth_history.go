@@ -13,20 +13,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// historySizes are how many messages a session has before.
+// historySizes returns the numbers of earlier messages that are compared.
 func historySizes() []int { return []int{10, 100, 1000, 5000} }
 
 func nameHistory(n int) string { return "after " + thousands(int64(n)) + " messages" }
 
-// historyRounds is how often each is measured, with so many turns each. A session of few messages
-// is used for one round, or it would have many soon.
+// Each size is measured in historyRounds rounds of historyTurns turns. A session with at most
+// fewMessages is used for only one round, because it would soon have many more.
 const (
 	historyRounds = 10
 	historyTurns  = 3
 	fewMessages   = 100
 )
 
-// seeded is the id of the session with n earlier messages for a round. Round 0 is the warm-up.
+// seeded returns the id of the session with n earlier messages for a round. Round 0 is the warm-up.
 func seeded(n, round int) string {
 	if n > fewMessages {
 		round = 0
@@ -34,8 +34,8 @@ func seeded(n, round int) string {
 	return fmt.Sprintf("ses_bench%d0%d", n, round)
 }
 
-// seedHistories writes the sessions into a home as any version has written them, by the engine: a
-// turn that began, its messages, and its end.
+// seedHistories writes the sessions into the engine of a home, in the form that every version has
+// written: the start of a turn, its messages, and its end.
 func seedHistories(ctx context.Context, home string) error {
 	return withEngine(ctx, home, func(e *engine.Engine) error {
 		for _, n := range historySizes() {
@@ -53,7 +53,7 @@ func seedHistories(ctx context.Context, home string) error {
 	})
 }
 
-// withEngine opens the engine of a home that no daemon runs on.
+// withEngine opens the engine of a home on which no daemon runs.
 func withEngine(ctx context.Context, home string, use func(*engine.Engine) error) error {
 	e, err := engine.Open(ctx, engine.Options{Dir: filepath.Join(home, "patchbay", "data", "engine")})
 	if err != nil {
@@ -84,7 +84,7 @@ func seedSession(ctx context.Context, e *engine.Engine, home, id string, message
 	}
 	roles := []string{"user", "assistant"}
 	for i := range messages {
-		// Short, so that no conversation comes near the model's window and is compacted.
+		// The messages are short, so that no conversation is compacted.
 		if err := add(map[string]any{"message": map[string]string{"role": roles[i%2], "content": fmt.Sprint("message ", i)}}); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func historyTurn(s *side, n int) turn {
 	}
 }
 
-// measureResume times whole processes that go on with a session. No daemon runs: each opens the
+// measureResume times whole processes that resume a session. No daemon runs, so each opens the
 // engine itself.
 func measureResume(ctx context.Context, e effort) ([]Series, error) {
 	return withHomes(ctx, e, seedHistories, func(all []*side) ([]Series, error) {

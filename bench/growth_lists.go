@@ -19,7 +19,7 @@ func nameSessions(n int) string { return "among " + thousands(int64(n)) }
 func nameForeign(n int) string  { return "beside " + thousands(int64(n)) + " foreign keys" }
 func nameEvents(n int) string   { return "among " + thousands(int64(n)) + " events" }
 
-// manyEvents is how many events lie behind the oldest turn when its traces are asked for.
+// manyEvents is how many events there are after the oldest turn when its traces are requested.
 const manyEvents = 50_000
 
 // seedSessions writes the records of n sessions.
@@ -37,8 +37,8 @@ func seedSessions(n int) furnishing {
 	}
 }
 
-// measureList times a page of sessions: of 50, and of 5,000. A daemon that knows no limit lists
-// them all.
+// measureList times a page of sessions, among 50 and among 5,000. An older daemon without the limit
+// parameter lists them all.
 func measureList(ctx context.Context, e effort) ([]Series, error) {
 	const page = 50
 	return withDaemons(ctx, e, seedSessions(page), func(few []*side) ([]Series, error) {
@@ -70,12 +70,13 @@ func (s *side) list(limit int) turn {
 }
 
 const (
-	// kagedPrefix starts the file name of a kaged plugin, which tells the process what to be.
+	// kagedPrefix starts the file name of a kaged plugin, from which the process learns what to run
+	// as.
 	kagedPrefix = "bench-kaged-"
 	ownKeys     = 10
 )
 
-// kagedChild is a plugin of the kaged dialect. Its tools put keys into its storage, and list them.
+// kagedChild is a plugin of the kaged dialect. Its tools store keys and list them.
 func kagedChild() error {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	var peer *wire.Peer
@@ -88,7 +89,7 @@ func kagedChild() error {
 	})
 }
 
-// fill puts so many keys.
+// fill stores as many keys as params say.
 func fill(peer *wire.Peer, params json.RawMessage) (json.RawMessage, error) {
 	var in struct{ From, Keys int }
 	if err := json.Unmarshal(params, &in); err != nil {
@@ -103,7 +104,7 @@ func fill(peer *wire.Peer, params json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`"filled"`), nil
 }
 
-// listKeys is how many keys there are.
+// listKeys returns how many keys there are.
 func listKeys(peer *wire.Peer) (json.RawMessage, error) {
 	text, err := peer.Call(context.Background(), "kaged.storage.list", json.RawMessage(`{"prefix":""}`))
 	if err != nil {
@@ -120,7 +121,7 @@ func listKeys(peer *wire.Peer) (json.RawMessage, error) {
 func kagedHome(home string, n int) error { return kagedPlugins(home, kagedPrefix, n) }
 
 // kagedPlugins puts n kaged plugins into a home, each a link to this program. The prefix of their
-// names says what they do. They are not confined: what is measured is not the sandbox.
+// names says what they do. They are not confined, because the sandbox is not measured here.
 func kagedPlugins(home, prefix string, n int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -148,8 +149,8 @@ func kagedPlugins(home, prefix string, n int) error {
 	return os.WriteFile(filepath.Join(home, "patchbay", "config.toml"), []byte("sandbox = \"off\"\n"), 0o600)
 }
 
-// measureStorageList times a plugin's own list of ten keys, before and after another one has put
-// ten thousand.
+// measureStorageList times a plugin that lists its ten keys, before and after another plugin has
+// stored ten thousand.
 func measureStorageList(ctx context.Context, e effort) ([]Series, error) {
 	twoKaged := func(_ context.Context, home string) error { return kagedHome(home, 2) }
 	return withDaemons(ctx, e, twoKaged, func(alone []*side) ([]Series, error) {
@@ -168,7 +169,7 @@ func measureStorageList(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// fill has a plugin put keys, so many at a time that the call does not take too long.
+// fill makes a plugin store keys, in portions small enough that no call takes too long.
 func (s *side) fill(ctx context.Context, plugin, keys int) error {
 	const atATime = 250
 	for from := 0; from < keys; from += atATime {
@@ -203,7 +204,7 @@ func (s *side) listStorage() turn {
 	})
 }
 
-// measureTraces times the traces of the very first turn, while the journal grows behind it.
+// measureTraces times a request for the traces of the first turn, while the journal grows.
 func measureTraces(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, e, oneScaffold, func(all []*side) ([]Series, error) {
 		var out []Series
@@ -226,24 +227,23 @@ func measureTraces(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// growJournal has turns run until there are so many events, and returns the id of the first turn of
-// all.
+// growJournal runs turns until there are that many events, and returns the id of the first turn.
 func (s *side) growJournal(ctx context.Context, events int) (turn string, err error) {
 	var last uint64
 	for from := uint64(0); int(last) < events; {
 		if err := s.crowd(ctx, 8, 25); err != nil {
 			return "", err
 		}
-		if err := s.settleAfter(ctx, &from, &last, &turn); err != nil {
+		if err := s.catchUp(ctx, &from, &last, &turn); err != nil {
 			return "", err
 		}
 	}
 	return turn, nil
 }
 
-// settleAfter follows events until the newest that there is, from where it stopped before, and
-// notes the first turn that it sees.
-func (s *side) settleAfter(ctx context.Context, from, last *uint64, turn *string) error {
+// catchUp follows events from *from to the newest one. If *turn is empty, it becomes the first turn
+// seen.
+func (s *side) catchUp(ctx context.Context, from, last *uint64, turn *string) error {
 	id, err := s.client.CreateSession(ctx) // the last event
 	if err != nil {
 		return err

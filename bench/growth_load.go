@@ -36,8 +36,8 @@ const (
 	loadTurns    = 20 // of each session in one sample
 )
 
-// measureSynced counts what a daemon has the disk sync, as strace sees it: calls of fsync and
-// fdatasync, and files that are opened to be written in sync.
+// measureSynced counts a daemon's synced writes with strace: calls of fsync and fdatasync, and
+// files opened with O_SYNC.
 func measureSynced(ctx context.Context, e effort) ([]Series, error) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -63,7 +63,8 @@ func measureSynced(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// syncs is how many there are for a message, over some, of so many sessions at once that are warm.
+// syncs returns the number of synced writes for each message, with that many sessions at once. The
+// sessions are warm.
 func (s *side) syncs(ctx context.Context, strace string, sessions int) (float64, error) {
 	const messages = 10
 	ids := make([]string, sessions)
@@ -95,12 +96,12 @@ func (s *side) sendMany(ctx context.Context, id string, n int) error {
 	return nil
 }
 
-// quiet is how long no event comes where no more are to be written. A daemon that has dropped some
-// never tells of all turns' ends.
+// quiet is how long awaitEvents waits for the next event. A daemon that has dropped events does not
+// report the end of every turn.
 const quiet = 3 * time.Second
 
-// awaitEvents waits until the events of all turns so far are written: the last one of a turn is
-// told to followers.
+// awaitEvents waits until the events of all turns so far are written: until followers have seen the
+// end of each turn, or no event has come for quiet.
 func (s *side) awaitEvents(ctx context.Context) error {
 	counters, err := s.client.Metrics(ctx)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *side) awaitEvents(ctx context.Context) error {
 	return err
 }
 
-// traced counts synced writes of the daemon while do does something.
+// traced counts the daemon's synced writes while do runs.
 func (s *side) traced(ctx context.Context, strace string, do func() error) (int, error) {
 	out := filepath.Join(s.home, "strace.out")
 	cmd := exec.CommandContext(ctx, strace, "-f", "-e", "trace=fsync,fdatasync,openat", "-o", out, "-p", strconv.Itoa(s.daemon.PID()))
@@ -149,14 +150,14 @@ func (s *side) traced(ctx context.Context, strace string, do func() error) (int,
 		return 0, errors.Join(fmt.Errorf("strace: %.300s", first[:n]), cmd.Process.Kill(), cmd.Wait())
 	}
 	err = do()
-	_ = cmd.Process.Signal(os.Interrupt) // it detaches; that it ended by itself shows in the count
+	_ = cmd.Process.Signal(os.Interrupt) // it detaches; if it ended early, the count shows it
 	_ = cmd.Wait()                       // by the signal
 	text, rerr := os.ReadFile(out)
 	return countSyncs(text), errors.Join(err, rerr)
 }
 
-// countSyncs counts the lines of strace that are a synced write. A call that another thread
-// interrupted has two lines.
+// countSyncs counts the synced writes in the output of strace. A call that another thread
+// interrupted has two lines, and is counted once.
 func countSyncs(text []byte) (n int) {
 	for line := range bytes.Lines(text) {
 		if bytes.Contains(line, []byte("resumed>")) {
@@ -169,8 +170,8 @@ func countSyncs(text []byte) (n int) {
 	return n
 }
 
-// measureTurnLoad counts turns a second of many sessions at once: in a process that has the daemon
-// in it, and over HTTP.
+// measureTurnLoad counts turns a second of many sessions at once: in the daemon's own process, and
+// over HTTP.
 func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, e, unfurnished, func(all []*side) (out []Series, err error) {
 		dir, err := os.MkdirTemp("", "bench-load-")
@@ -191,7 +192,7 @@ func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// coreLoad is the turn in which 50 sessions, made for it, have each so many turns.
+// coreLoad returns a turn of the benchmark in which 50 new sessions have loadTurns turns each.
 func coreLoad(core *daemon.Core, dir string) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		return rate(ctx, loadSessions, loadTurns,
@@ -217,7 +218,7 @@ func (s *side) load() turn {
 	}
 }
 
-// rate makes sessions, and then counts turns a second of all of them at once.
+// rate creates sessions, runs turns in all of them at once, and returns turns a second.
 func rate(ctx context.Context, sessions, turns int, create func(context.Context) (string, error), turn func(context.Context, string) error) ([]float64, error) {
 	ids := make([]string, sessions)
 	for i := range ids {
@@ -249,8 +250,8 @@ func atOnce(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// measureDrops puts a daemon under loads that its journal must keep up with, and asks what it
-// dropped. Each load has a fresh daemon.
+// measureDrops puts loads on a daemon whose journal must store every event, and counts the dropped
+// events. Each load has a fresh daemon.
 func measureDrops(ctx context.Context, e effort) ([]Series, error) {
 	loads := []struct {
 		name string
@@ -284,7 +285,7 @@ func measureDrops(ctx context.Context, e effort) ([]Series, error) {
 	return out, nil
 }
 
-// oneScaffold furnishes one plugin that hooks three points of a turn.
+// oneScaffold fills a home with one plugin that hooks three points of a turn.
 func oneScaffold(_ context.Context, home string) error {
 	return scaffoldHome(filepath.Join(home, "scaffold"), 1)
 }
@@ -299,9 +300,9 @@ func (s *side) crowd(ctx context.Context, sessions, messages int) error {
 	})
 }
 
-// watched is a crowd with followers of all events. It is over when each of them has seen that a
-// session was created after the crowd was done. That event may itself be dropped, by a daemon that
-// drops some: then another is tried.
+// watched is a crowd with followers of all events. After the crowd it creates a session, and
+// returns when every follower has seen that event. A daemon that drops events may drop this one
+// too; then watched creates another session.
 func (s *side) watched(ctx context.Context, followers, sessions, messages int) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -335,11 +336,11 @@ func (s *side) watched(ctx context.Context, followers, sessions, messages int) e
 	}
 }
 
-// createdID is the id of a session that was created. Ids sort by time.
+// createdID returns the id of a created session. Ids sort by time.
 func createdID(data string) string {
 	var s struct{ ID string }
 	if json.Unmarshal([]byte(data), &s) != nil {
-		return "" // which is before all others
+		return "" // it sorts before all ids
 	}
 	return s.ID
 }

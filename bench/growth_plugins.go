@@ -29,8 +29,8 @@ const (
 	payloadLate  = 256 << 10
 )
 
-// serveKaged answers calls by their method until stdin ends. The peer is for requests of the
-// plugin's own.
+// serveKaged answers calls by their method until stdin ends. It sets *peer, with which the plugin
+// can send requests.
 func serveKaged(peer **wire.Peer, methods map[string]func(json.RawMessage) (json.RawMessage, error)) error {
 	ended := make(chan struct{})
 	*peer = wire.NewPeer(os.Stdin, os.Stdout, wire.PeerOptions{
@@ -46,7 +46,7 @@ func serveKaged(peer **wire.Peer, methods map[string]func(json.RawMessage) (json
 		},
 	})
 	<-ended
-	time.Sleep(time.Second) // the answer goes out, and the host closes stdin; it ends us otherwise
+	time.Sleep(time.Second) // until the answer is sent and the host closes stdin or ends this process
 	return nil
 }
 
@@ -76,15 +76,15 @@ func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 	return roundRobin(ctx, e.of(20), entrants)
 }
 
-// nameBareEach is the series of as many processes without Patchbay: what the scheduler and the
-// caches make of the number alone.
+// nameBareEach is the series of as many processes without Patchbay. It shows what their number
+// alone costs, by the scheduler and the caches.
 func nameBareEach(n int) string { return fmt.Sprint("bare pipe, each of ", n) }
 
-// namePeerEach is that of as many processes which read in one goroutine and answer in another, on
-// both sides, as the kaged dialect does; without the hub.
+// namePeerEach is the series of as many processes on the wire, without the hub. Both sides read in
+// one goroutine and answer in another, as in the kaged dialect.
 func namePeerEach(n int) string { return fmt.Sprint("wire alone, each of ", n) }
 
-// peerChild answers every call with its params, from a goroutine of its own.
+// peerChild answers every call with its params, in a separate goroutine.
 func peerChild() error {
 	peer := wire.NewPeer(os.Stdin, os.Stdout, wire.PeerOptions{
 		OnRequest: func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) { return params, nil },
@@ -158,14 +158,14 @@ func kagedTurn(host *pluginhost.Host, n int) turn {
 			}
 			samples[i] = micros(time.Since(start)) / float64(n)
 			if len(outcome.Steps) != n {
-				return nil, fmt.Errorf("%d plugins were asked, wanted %d", len(outcome.Steps), n)
+				return nil, fmt.Errorf("%d plugins were called, wanted %d", len(outcome.Steps), n)
 			}
 		}
 		return samples, nil
 	}
 }
 
-// A watched is a host with a plugin that sees every reply of the model, and leaves it as it is.
+// A watchedHost is a host with a plugin that sees every reply of the model, and does not change it.
 type watchedHost struct {
 	dir  string
 	host *pluginhost.Host
@@ -188,19 +188,19 @@ func openWatched(ctx context.Context) (*watchedHost, error) {
 
 func (w *watchedHost) close() error { return errors.Join(w.host.Close(), os.RemoveAll(w.dir)) }
 
-// fire has the plugin see a payload of so many bytes.
+// fire shows the plugin a payload.
 func (w *watchedHost) fire(ctx context.Context, payload json.RawMessage) error {
 	outcome, err := w.host.Fire(ctx, hook.ModelReply, payload)
 	if err != nil {
 		return err
 	}
 	if len(outcome.Steps) != 1 || len(outcome.Payload) != len(payload) {
-		return fmt.Errorf("%d plugins were asked, and %d bytes came of %d", len(outcome.Steps), len(outcome.Payload), len(payload))
+		return fmt.Errorf("%d plugins were called, and %d of %d bytes came back", len(outcome.Steps), len(outcome.Payload), len(payload))
 	}
 	return nil
 }
 
-// replyOf is the payload of a model's reply, of exactly size bytes.
+// replyOf returns the payload of a model's reply, of exactly size bytes.
 func replyOf(size int) json.RawMessage {
 	whole := payloadOf(size + len("message") - len("text"))
 	return json.RawMessage(`{"text"` + string(whole[len(`{"message"`):]))
@@ -221,7 +221,7 @@ func measurePayload(ctx context.Context, e effort) (out []Series, err error) {
 	}, entrants...)
 }
 
-// inMicros is a turn of ten calls, each timed, in microseconds.
+// inMicros returns a turn that makes ten calls and times each, in microseconds.
 func inMicros(call func(context.Context) error) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		samples, err := timedCalls(10, call)(ctx)
@@ -232,11 +232,10 @@ func inMicros(call func(context.Context) error) turn {
 	}
 }
 
-// nameTaken is the series of the same bytes on a bare pipe: what the system makes of their number
-// alone.
+// nameTaken is the series of the same bytes on a bare pipe. It shows what their number alone costs.
 func nameTaken(size int) string { return "bare pipe, " + namePayload(size) }
 
-// takerCall writes a line, and reads the byte that says that it was taken.
+// takerCall writes a line, and reads the byte with which takerChild confirms it.
 func takerCall(pipe *child, line []byte) func(context.Context) error {
 	return func(context.Context) error {
 		if _, err := pipe.in.Write(line); err != nil {
@@ -247,7 +246,7 @@ func takerCall(pipe *child, line []byte) func(context.Context) error {
 	}
 }
 
-// takerChild takes lines, and answers each with a byte.
+// takerChild reads lines, and answers each with a byte.
 func takerChild() error {
 	lines := bufio.NewReaderSize(os.Stdin, 2*payloadLate)
 	for {
@@ -264,7 +263,7 @@ func measurePayloadAllocs(ctx context.Context, e effort) ([]Series, error) {
 	return payloads(ctx, e.of(10), func(w *watchedHost, payload json.RawMessage) turn {
 		return func(ctx context.Context) ([]float64, error) {
 			const calls = 20
-			if err := w.fire(ctx, payload); err != nil { // buffers that the collector emptied are filled again
+			if err := w.fire(ctx, payload); err != nil { // fills the buffers that the collector emptied
 				return nil, err
 			}
 			var before, after runtime.MemStats
@@ -280,7 +279,7 @@ func measurePayloadAllocs(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// payloads takes turns with both sizes at one host, and with others.
+// payloads measures both sizes at one host, in turns with the other entrants.
 func payloads(ctx context.Context, rounds int, turnOf func(*watchedHost, json.RawMessage) turn, entrants ...entrant) ([]Series, error) {
 	w, err := openWatched(ctx)
 	if err != nil {

@@ -23,8 +23,7 @@ func TestCountSyncs(t *testing.T) {
 	}
 }
 
-// TestSeedIsASession: what the sections write by the engine is read as a session by the code that
-// is measured.
+// TestSeedIsASession: the measured code reads the seeded records as a session.
 func TestSeedIsASession(t *testing.T) {
 	home := t.TempDir()
 	err := withEngine(t.Context(), home, func(e *engine.Engine) error { return seedSession(t.Context(), e, home, "ses_bench1", 7) })
@@ -56,7 +55,7 @@ func TestReplyOf(t *testing.T) {
 	}
 }
 
-func TestKagedPluginsKeepAndList(t *testing.T) {
+func TestKagedPluginsStoreAndList(t *testing.T) {
 	host, closeHost, err := kagedHost(t.Context(), 2)
 	if err != nil {
 		t.Fatal(err)

@@ -22,11 +22,12 @@ const (
 	nameHookNode   = "a hook in Node that does the same"
 )
 
-// hookEvent is an event of Claude Code's: a tool is about to run.
+// hookEvent is an event of Claude Code before a tool runs.
 const hookEvent = `{"session_id":"7a1c2f4e-5f1c-4127-bde5-f2af1a0447ef","transcript_path":"/tmp/x.jsonl","cwd":%q,"prompt_id":"7cbdcdd2-bff4-4593-9a44-b8a6a905e52a",` +
 	`"permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"go test ./... 2>&1 | tail -n 20","description":"Run the tests"},"tool_use_id":"toolu_0123"}`
 
-// pythonEvent and nodeEvent look at a command and let it pass, as people write such hooks.
+// pythonEvent and nodeEvent inspect a command and allow it, in the way that people write such
+// hooks.
 const (
 	pythonEvent = `import json, re, sys
 event = json.load(sys.stdin)
@@ -46,8 +47,8 @@ process.stdin.on("end", () => {
 `
 )
 
-// measureHooks times what an agent waits for: a process from its start to its end, with an event on
-// its stdin.
+// measureHooks times how long an agent waits for a hook: for a process from its start to its exit,
+// with an event on stdin.
 func measureHooks(ctx context.Context, e effort) (series []Series, err error) {
 	dir, err := os.MkdirTemp("", "bench-hooks-")
 	if err != nil {
@@ -83,7 +84,7 @@ func measureHooks(ctx context.Context, e effort) (series []Series, err error) {
 	return append(series, absent...), err
 }
 
-// hookHome is a home with a daemon that is warm: it has answered an event.
+// hookHome makes a home and starts a daemon on it, which answers an event to get warm.
 func hookHome(ctx context.Context, program, home string, guard bool) (string, func() error, error) {
 	if err := os.MkdirAll(filepath.Join(home, ".git"), 0o700); err != nil {
 		return "", nil, err
@@ -108,7 +109,7 @@ func hookHome(ctx context.Context, program, home string, guard bool) (string, fu
 	return home, daemon.Stop, nil
 }
 
-// otherHooks are what people write today, where there is an interpreter.
+// otherHooks returns the hooks in Python and Node, if there is an interpreter.
 func otherHooks(ctx context.Context, dir string) ([]entrant, []Series) {
 	var all []entrant
 	var absent []Series
@@ -132,7 +133,7 @@ func otherHooks(ctx context.Context, dir string) ([]entrant, []Series) {
 	return all, absent
 }
 
-// hookTurn runs a hook ten times, as an agent does.
+// hookTurn returns a turn that runs a hook ten times, as an agent does.
 func hookTurn(home string, command []string, environ ...string) turn {
 	event := fmt.Appendf(nil, hookEvent, home)
 	return timedRuns(func(ctx context.Context) error {

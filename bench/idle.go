@@ -15,15 +15,14 @@ const (
 	nameProcessor = "of a processor, %"
 )
 
-// The daemon is looked at a minute after it is ready, when what it began with is cleared away, and
-// its use of the processor is that of the minute after.
+// The daemon's memory is measured a minute after it is ready, when the garbage of its start is
+// collected. Its processor time is measured in the minute after that.
 const (
 	settled      = time.Minute
 	settledQuick = 20 * time.Second
 )
 
-// measureIdle looks at a daemon with 16 plugins to whom nothing happens. It is not asked for
-// anything meanwhile.
+// measureIdle measures a daemon with 16 plugins that gets no requests.
 func measureIdle(ctx context.Context, e effort) ([]Series, error) {
 	pause := settled
 	if e.quick {
@@ -58,7 +57,7 @@ func measureIdle(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// one is a series of a single number.
+// one returns a series with a single number.
 func one(name string, value float64) Series {
 	return Series{Name: name, Rounds: [][]float64{{value}}}
 }

@@ -28,7 +28,7 @@ const (
 	nameRunsLate   = "after 10,000 runs and a pause"
 	trueProgram    = "/bin/true"
 	jobsInterval   = time.Hour
-	jobsAtOnceWait = 10 * time.Minute // bounds a section that hangs
+	jobsAtOnceWait = 10 * time.Minute // ends a section that hangs
 )
 
 // noHost is a host without plugins.
@@ -48,7 +48,7 @@ type works struct {
 
 	mu    sync.Mutex // protects the fields below
 	done  int
-	marks map[int]chan struct{} // closed when so many runs are done
+	marks map[int]chan struct{} // by number of runs; closed when so many are done
 }
 
 func openWorks(ctx context.Context, total int) (*works, error) {
@@ -72,7 +72,7 @@ func (w *works) close() error {
 	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
 }
 
-// mark is closed when so many runs are done.
+// mark returns a channel that is closed when n runs are done.
 func (w *works) mark(n int) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +94,7 @@ func (w *works) tell(t job.Report) {
 	}
 }
 
-// An aheadClock is ahead of the world's.
+// An aheadClock is ahead of the real time.
 type aheadClock struct{ by time.Duration }
 
 func (c aheadClock) Now() time.Time { return time.Now().Add(c.by) }
@@ -108,7 +108,7 @@ func (aheadClock) Sleep(ctx context.Context, _, _ time.Time) {
 	}
 }
 
-// agent is one with as many schedules as there are runs to be made at once.
+// agent returns an agent with one schedule for each run that is made at once.
 func (w *works) agent() *job.Manifest {
 	m := &job.Manifest{Agent: job.Agent{Name: "many", Monitor: true}, Run: job.Program{Command: trueProgram, WorkingDir: w.dir}, Dir: w.dir}
 	for i := range w.total {
@@ -117,8 +117,8 @@ func (w *works) agent() *job.Manifest {
 	return m
 }
 
-// run lets the scheduler make a run of every schedule, and calls at each mark of all runs so far.
-// tick counts from 1.
+// run makes one run of every schedule. It calls at when the number of all runs so far reaches a
+// mark. tick counts from 1.
 func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n int), marks ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsAtOnceWait)
 	defer cancel()
@@ -129,7 +129,7 @@ func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n in
 	}
 	ended := make(chan error, 1)
 	inner, stop := context.WithCancel(ctx)
-	go func() { ended <- w.scheduler(m, time.Duration(tick)*jobsInterval).Run(inner) }() // for which every schedule is due
+	go func() { ended <- w.scheduler(m, time.Duration(tick)*jobsInterval).Run(inner) }() // by its clock every schedule is due
 	for _, n := range marks {
 		select {
 		case <-w.mark(n):
@@ -148,7 +148,7 @@ func (w *works) scheduler(m *job.Manifest, ahead time.Duration) *job.Scheduler {
 	return job.NewScheduler(r, func() []*job.Manifest { return []*job.Manifest{m} })
 }
 
-// see makes every schedule known: only what comes after that is due.
+// see shows every schedule to the scheduler: only ticks after that are due.
 func (w *works) see(ctx context.Context, s *job.Scheduler) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
@@ -168,7 +168,8 @@ func (w *works) see(ctx context.Context, s *job.Scheduler) error {
 	return ctx.Err()
 }
 
-// measureJobs times runs of true, from the queue to the record, and bare spawns of it beside.
+// measureJobs times runs of true, from the queue to the record, and for comparison bare spawns of
+// true.
 func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 	total := manyRuns / 10
 	w, err := openWorks(ctx, total)
@@ -198,9 +199,8 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 	return []Series{bare, runs}, errors.Join(err, w.close())
 }
 
-// measureJobHeap looks at the live heap after 2,500 queued runs, and after 5,000 and 10,000 of the
-// same schedules, each time in a pause, long enough for the engine to let go of what it has just
-// written.
+// measureJobHeap measures the live heap after 2,500, 5,000 and 10,000 queued runs of the same
+// schedules. Before each measurement it pauses until the engine's caches have expired.
 func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
 	const ticks = 4
 	w, err := openWorks(ctx, manyRuns/ticks)

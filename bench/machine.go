@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine is where the figures were taken.
+// Machine describes the machine that was measured.
 type Machine struct {
 	CPU    string   `json:"cpu"`
 	Cores  int      `json:"cores"`
@@ -18,7 +18,7 @@ type Machine struct {
 	Peers  []string `json:"peers"` // module versions of the peers
 }
 
-// thisMachine looks around.
+// thisMachine describes this machine.
 func thisMachine() Machine {
 	return Machine{
 		CPU:    cpuModel(),
@@ -29,12 +29,12 @@ func thisMachine() Machine {
 	}
 }
 
-// String is the machine in one line.
+// String returns the machine in one line.
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, %s, %s; %s", m.CPU, m.Cores, strings.TrimSpace(m.Kernel), m.Go, strings.Join(m.Peers, ", "))
 }
 
-// cpuModel is the processor's name as Linux tells it.
+// cpuModel returns the processor's name from /proc/cpuinfo.
 func cpuModel() string {
 	info, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -49,7 +49,7 @@ func cpuModel() string {
 	return "unknown processor"
 }
 
-// firstLine of a file; empty where there is none.
+// firstLine returns the first line of a file, or an empty string if there is none.
 func firstLine(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// peerVersions lists the modules compared against, as built in.
+// peerVersions lists the versions of the peers' modules in this program.
 func peerVersions() []string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

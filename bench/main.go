@@ -20,18 +20,17 @@ import (
 )
 
 const (
-	// envSection names the section this process is to measure.
+	// envSection names the section that this process measures.
 	envSection = "BENCH_SECTION"
-	// envQuick tells it to be quick.
+	// envQuick says that it measures fewer rounds.
 	envQuick = "BENCH_QUICK"
-	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one
-	// beside it.
+	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one.
 	envProgram = "BENCH_PROGRAM"
 	envOld     = "BENCH_OLD"
 	// envSource and envOldSource name the source tree that sections build, and an older one.
 	envSource    = "BENCH_SOURCE"
 	envOldSource = "BENCH_OLD_SOURCE"
-	// sectionLimit ends a section that hangs; the longest takes well under a minute.
+	// sectionLimit ends a section that hangs.
 	sectionLimit = 10 * time.Minute
 )
 
@@ -61,7 +60,7 @@ func main() {
 	os.Exit(exitKept)
 }
 
-// exitOn ends the process where there is an error.
+// exitOn ends the process if there is an error.
 func exitOn(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -72,7 +71,7 @@ func exitOn(err error) {
 // flags of the command.
 type flags struct {
 	quick    bool
-	only     string // sections, comma between
+	only     string // sections, separated by commas
 	json     bool
 	markdown string // file
 	program  string // patchbay
@@ -86,11 +85,11 @@ func run(ctx context.Context, args []string) (Report, error) {
 	var f flags
 	set := flag.NewFlagSet("bench", flag.ExitOnError)
 	set.BoolVar(&f.quick, "quick", false, "fewer rounds, more noise")
-	set.StringVar(&f.only, "only", "", "measure only these sections (comma between): "+strings.Join(sectionNames(), ", "))
+	set.StringVar(&f.only, "only", "", "measure only these sections, separated by commas: "+strings.Join(sectionNames(), ", "))
 	set.BoolVar(&f.json, "json", false, "print the report as JSON")
 	set.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` too")
 	set.StringVar(&f.program, "program", besideThis("patchbay"), "the patchbay `program` whose daemon is measured")
-	set.StringVar(&f.old, "old", "", "an older patchbay `program`, measured beside it where a section drives a daemon")
+	set.StringVar(&f.old, "old", "", "an older patchbay `program`, measured beside it in sections that use a daemon")
 	set.StringVar(&f.source, "source", besideThis(".."), "the source `tree` whose programs are built")
 	set.StringVar(&f.oldSource, "old-source", "", "an older source `tree`, built beside it")
 	if err := set.Parse(args); err != nil {
@@ -110,7 +109,7 @@ func run(ctx context.Context, args []string) (Report, error) {
 	return report, publish(report, f)
 }
 
-// absolute has the programs found from whatever directory they are started in.
+// absolute makes the paths absolute, because processes are started in other directories.
 func (f *flags) absolute() error {
 	for _, path := range []*string{&f.program, &f.old, &f.source, &f.oldSource} {
 		if *path == "" {
@@ -125,10 +124,10 @@ func (f *flags) absolute() error {
 	return nil
 }
 
-// allSections are those about what something costs, and those about how that grows.
+// allSections lists the sections about costs and the sections about growth.
 func allSections() []section { return slices.Concat(sections(), growthSections()) }
 
-// sectionNames in their order.
+// sectionNames returns the names of all sections, in order.
 func sectionNames() []string {
 	var names []string
 	for _, s := range allSections() {
@@ -137,7 +136,7 @@ func sectionNames() []string {
 	return names
 }
 
-// choose returns the named sections; where none is named, all but those that must be.
+// choose returns the named sections. Without a name it returns all except those that must be named.
 func choose(only string) ([]section, error) {
 	all := allSections()
 	if only == "" {
@@ -171,8 +170,8 @@ func measureAll(ctx context.Context, chosen []section, f flags) (Report, error) 
 	return report, nil
 }
 
-// runSection measures one section in a process of its own: it can be pinned, and no section
-// inherits the heap of the one before.
+// runSection measures one section in a separate process, which can be pinned and does not inherit
+// the heap of the section before.
 func runSection(ctx context.Context, s section, f flags) (series []Series, where string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -185,9 +184,9 @@ func runSection(ctx context.Context, s section, f flags) (series []Series, where
 	if s.cpus > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(s.cpus))
 	}
-	// What a peer's library logs when its plugin ends is of interest only where the section fails.
+	// The output of the peers' libraries is shown only if the section fails.
 	cmd.Stdout, cmd.Stderr = &out, &said
-	// Asked, not killed: a killed host leaves go-plugin's children behind.
+	// An interrupt, not a kill: a killed host leaves go-plugin's children behind.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	if s.ordinary() {
@@ -206,17 +205,18 @@ func runSection(ctx context.Context, s section, f flags) (series []Series, where
 	return series, where, json.Unmarshal(out.Bytes(), &series)
 }
 
-// runSectionHere is main in the process of one section: the series go to stdout as JSON.
+// runSectionHere is the main function of a section's process. It writes the series to stdout as
+// JSON.
 func runSectionHere(ctx context.Context, name string) error {
 	chosen, err := choose(name)
 	if err != nil {
 		return err
 	}
-	// Not a deadline in the context: gRPC would send it along with every call, and pay for that.
+	// The context has no deadline: gRPC would send it with every call, which costs time.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(chosen[0].limit(), cancel).Stop()
-	// Its own children must not take themselves for sections.
+	// The children of this process must not run as sections.
 	if err := os.Unsetenv(envSection); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func runSectionHere(ctx context.Context, name string) error {
 	return json.NewEncoder(os.Stdout).Encode(series)
 }
 
-// publish prints the report, and writes the file that was asked for.
+// publish prints the report, and writes it to the file of --markdown.
 func publish(r Report, f flags) error {
 	if f.markdown != "" {
 		if err := writeFile(f.markdown, r.writeMarkdown); err != nil {
@@ -241,7 +241,7 @@ func publish(r Report, f flags) error {
 	return r.writeMarkdown(os.Stdout)
 }
 
-// writeFile has a file written; an error on closing it is an error too.
+// writeFile creates a file and calls write with it. An error of Close is an error too.
 func writeFile(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -254,11 +254,11 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// besideThis is a program in the directory of this one.
+// besideThis returns the path of a program in the directory of this one.
 func besideThis(name string) string {
 	self, err := os.Executable()
 	if err != nil {
-		return name // which is then not found, and said so
+		return name // it is not found then, and the error says so
 	}
 	return filepath.Join(filepath.Dir(self), name)
 }

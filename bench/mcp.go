@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpTool is one tool call through the MCP Go SDK: the SDK's own command transport, and a tool
+// mcpTool calls a tool through the MCP Go SDK, with the SDK's own command transport. The tool is
 // added by the low-level Server.AddTool, which neither validates nor re-encodes the arguments.
 type mcpTool struct {
 	session *mcp.ClientSession

@@ -21,12 +21,12 @@ const (
 	nameMCPHost    = "the same by Host.CallTool"
 )
 
-// mcpDirect is a tool call of the SDK's client, with nothing between it and the server.
+// mcpDirect calls the tool with the SDK's client, with nothing between client and server.
 type mcpDirect struct{ mcpTool }
 
 func (m *mcpDirect) Name() string { return nameMCPDirect }
 
-// mcpHome is a home with the benchmark's own MCP server among the plugins.
+// mcpHome makes a home with the benchmark's own MCP server as a plugin.
 func mcpHome() (dir string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,7 +39,7 @@ func mcpHome() (dir string, err error) {
 	return dir, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(table), 0o600)
 }
 
-// mcpEnviron has the home, and nothing of the machine's own plugins.
+// mcpEnviron returns an environment with that home and without the machine's own plugins.
 func mcpEnviron(dir string) []string {
 	var environ []string
 	for _, v := range lonely(dir) {
@@ -50,8 +50,8 @@ func mcpEnviron(dir string) []string {
 	return append(environ, "PATCHBAY_HOME="+dir)
 }
 
-// mcpThrough is the same client, and Patchbay between it and the same server: both ends of MCP, the
-// points around a call, the trace.
+// mcpThrough uses the same client and server, with Patchbay between them as MCP server and client.
+// Each call also passes the points around a call, and is traced.
 type mcpThrough struct {
 	mcpTool
 	program string
@@ -76,7 +76,7 @@ func (m *mcpThrough) Close() error {
 	return m.mcpTool.Close()
 }
 
-// mcpHost is a call by a program that embeds Patchbay: its own client alone.
+// mcpHost calls the tool as a program that embeds Patchbay does, without an MCP client in front.
 type mcpHost struct {
 	dir  string
 	host *pluginhost.Host

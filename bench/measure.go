@@ -18,9 +18,9 @@ type entrant struct {
 // turn does a small amount of work and returns its samples.
 type turn func(ctx context.Context) ([]float64, error)
 
-// roundRobin lets the entrants take turns for so many rounds, so that whatever else the machine
-// does hits all of them alike. Each round begins with another entrant, so that none always follows
-// the same neighbour. One turn each goes unmeasured before, as warm-up.
+// roundRobin lets the entrants take turns for so many rounds, so that other load on the machine
+// slows all of them alike. Each round begins with another entrant, so that none is always the
+// first. One turn of each entrant before the first round is the warm-up, and is not measured.
 func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, error) {
 	series := make([]Series, len(entrants))
 	for i, e := range entrants {
@@ -29,7 +29,7 @@ func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, 
 	for round := range rounds + 1 {
 		for i := range entrants {
 			at := (i + round) % len(entrants)
-			// One entrant's garbage must not be collected on another's time.
+			// The garbage of one entrant must not be collected during the turn of another.
 			runtime.GC()
 			samples, err := entrants[at].turn(ctx)
 			if err != nil {
@@ -43,18 +43,18 @@ func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, 
 	return series, nil
 }
 
-// settle is how many calls of a turn go unmeasured: the turn of another contestant has cooled the
-// caches, which no host that calls one plugin in a row would see. Small calls have longer turns
-// than others, and more of this: on one core they have two speeds, by whether the scheduler lets
-// the plugin run in the middle of the host's write, and it stays with one of them for dozens of
+// settle is how many calls at the start of a turn are not measured: the turn of another contestant
+// has emptied the caches, which does not happen in a host that calls one plugin repeatedly. Small
+// calls need more (settleSmall). On one core they have two speeds: the scheduler lets the plugin
+// run in the middle of the host's write or after it, and keeps to one of the two for dozens of
 // calls.
 const (
 	settle      = 5
 	settleSmall = 50
 )
 
-// timed is the turn that makes n calls after so many unmeasured ones, one after another, and times
-// each, in microseconds.
+// timed returns a turn that makes settle unmeasured calls and then n calls, one after another, and
+// times each of the n in microseconds.
 func timed(c Contestant, payload []byte, settle, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		for range settle {
@@ -74,8 +74,8 @@ func timed(c Contestant, payload []byte, settle, n int) turn {
 	}
 }
 
-// throughput is the turn in which callers goroutines make each so many calls at once; its one
-// sample is in calls per second.
+// throughput returns a turn in which several goroutines make calls at once, each the same number.
+// Its only sample is in calls per second.
 func throughput(c Contestant, payload []byte, callers, each int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		var all sync.WaitGroup
@@ -96,12 +96,12 @@ func throughput(c Contestant, payload []byte, callers, each int) turn {
 	}
 }
 
-// mallocs is the turn that counts the host's heap allocations over n calls; its one sample is per
-// call.
+// mallocs returns a turn that counts the host's heap allocations in n calls. Its only sample is
+// allocations per call.
 func mallocs(c Contestant, payload []byte, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		var before, after runtime.MemStats
-		for range settle { // buffers and pools the collector emptied are filled again
+		for range settle { // fills the buffers and pools that the collector emptied
 			if err := c.Call(ctx, payload); err != nil {
 				return nil, err
 			}
@@ -117,8 +117,8 @@ func mallocs(c Contestant, payload []byte, n int) turn {
 	}
 }
 
-// each opens the contestants, makes each an entrant, runs them all and closes them. Those that
-// cannot take part are in the result with the reason.
+// each opens the contestants, runs them in turns and closes them. Those that cannot take part are
+// in the result with the reason.
 func each(ctx context.Context, rounds int, cs []Contestant, turnOf func(Contestant) turn) (out []Series, err error) {
 	var entrants []entrant
 	var absent []Series
@@ -142,13 +142,13 @@ func each(ctx context.Context, rounds int, cs []Contestant, turnOf func(Contesta
 	return append(series, absent...), err
 }
 
-// micros is d in microseconds.
+// micros returns d in microseconds.
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// millis is d in milliseconds.
+// millis returns d in milliseconds.
 func millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
-// stopwatch is how long f takes.
+// stopwatch returns how long f takes.
 func stopwatch(f func() error) (time.Duration, error) {
 	start := time.Now()
 	err := f()

@@ -53,7 +53,7 @@ func TestRoundRobin(t *testing.T) {
 }
 
 func TestPayloadIsAnObjectOfExactlyThatSize(t *testing.T) {
-	for _, size := range []int{smallCall, largeCall, 88, 89, 90} { // the last few cut the prose around its escape
+	for _, size := range []int{smallCall, largeCall, 88, 89, 90} { // the last sizes end near an escape
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			payload := payloadOf(size)
 			var object map[string]string
@@ -107,18 +107,18 @@ func TestContestantsTakeManyCallsAtOnce(t *testing.T) {
 }
 
 func TestChooseSections(t *testing.T) {
-	t.Run("none named is all but those that take many minutes", func(t *testing.T) {
+	t.Run("no name means all sections except the slow ones", func(t *testing.T) {
 		got, err := choose("")
 		if err != nil || len(got) != len(allSections())-1 || slices.ContainsFunc(got, section.asked) {
 			t.Errorf("%d sections, %v", len(got), err)
 		}
 	})
-	t.Run("those are measured where they are named", func(t *testing.T) {
+	t.Run("a slow section is measured if it is named", func(t *testing.T) {
 		if got, err := choose(sectionCold); err != nil || len(got) != 1 {
 			t.Errorf("%d sections, %v", len(got), err)
 		}
 	})
-	t.Run("an unknown name is an error that lists the known", func(t *testing.T) {
+	t.Run("an unknown name is an error that lists the known names", func(t *testing.T) {
 		if _, err := choose("call-300,nope"); err == nil || !strings.Contains(err.Error(), sectionAllocs) {
 			t.Errorf("err = %v", err)
 		}

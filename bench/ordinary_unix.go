@@ -14,8 +14,8 @@ import (
 // runs as this user.
 const ordinaryID = 65534
 
-// asOrdinary has a section run as an ordinary user, from a directory in which nothing lies but this
-// program. It installs bubblewrap where it may and must. undo removes the directory.
+// asOrdinary makes a section run as an ordinary user, from a directory that contains only this
+// program. If it can, it installs a missing bubblewrap. undo removes the directory.
 func asOrdinary(cmd *exec.Cmd) (undo func() error, err error) {
 	dir, err := os.MkdirTemp("", "bench-ordinary-")
 	if err != nil {
@@ -36,8 +36,8 @@ func asOrdinary(cmd *exec.Cmd) (undo func() error, err error) {
 	return undo, nil
 }
 
-// installBwrap installs bubblewrap on Debian and its like. Where that fails, the section says that
-// there is no bwrap.
+// installBwrap installs bubblewrap on Debian and its derivatives. If that fails, the section says
+// that there is no bwrap.
 func installBwrap() {
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		_ = exec.Command("apt-get", "install", "-y", "bubblewrap").Run()

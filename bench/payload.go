@@ -1,7 +1,7 @@
 package main
 
-// prose fills the payloads: plain text. With an escape in every line, as source code has, a 64 KiB
-// call takes the wire longer; docs/performance.md has the figures.
+// prose fills the payloads. It is plain text: with an escape in every line, as in source code, a 64
+// KiB call on the wire takes longer (docs/performance.md has the figures).
 const prose = `the quick brown fox jumps over the lazy dog while no one at all is looking. `
 
 // Sizes of the payloads: the whole JSON object, without what a protocol wraps around it.
@@ -11,8 +11,8 @@ const (
 )
 
 // payloadOf returns a compact JSON object of exactly size bytes, with one string field. The field
-// is called message because that is what the scaffold hook post_user_input carries, so that
-// Host.Fire sends the very bytes its peers send.
+// is called message, as in the scaffold hook post_user_input, so that Host.Fire sends the same
+// bytes as its peers.
 func payloadOf(size int) []byte {
 	const head, tail = `{"message":"`, `"}`
 	text := make([]byte, 0, size)

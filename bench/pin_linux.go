@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinned calls start, which starts a process, such that the process and all its descendants may
-// only run on n of the processors this one may use (the last ones: the first takes most
-// interrupts). It says in note what came of it.
+// pinned calls start, which starts a process. The process and its descendants may only run on n of
+// the processors that this process may use: on the last ones, because the first handles most
+// interrupts. note says which they are.
 //
-// Affinity belongs to a thread and is inherited by what the thread starts, so it is set on a locked
-// thread around the start and put back afterwards.
+// Affinity belongs to a thread, and processes started by the thread inherit it. So it is set on a
+// locked thread before the start and restored afterwards.
 func pinned(n int, start func() error) (note string, err error) {
 	if n == 0 {
 		return fmt.Sprintf("on all %d processors", runtime.NumCPU()), start()
@@ -46,12 +46,12 @@ func lastOf(set unix.CPUSet, n int) (chosen unix.CPUSet, cpus []int) {
 	return chosen, cpus
 }
 
-// pipeSize is what Patchbay asks for its plugins' pipes; an ordinary user may have it
-// (/proc/sys/fs/pipe-max-size).
+// pipeSize is the size that Patchbay requests for the pipes of its plugins. An ordinary user may
+// have it (/proc/sys/fs/pipe-max-size).
 const pipeSize = 1 << 20
 
-// widen makes room in a pipe for a whole large message. A refusal costs speed, nothing else. The
-// descriptor is borrowed, because File.Fd would take the pipe away from the runtime's poller.
+// widen makes room in a pipe for a whole large message. If the kernel refuses, calls are only
+// slower. It does not use File.Fd, which would remove the pipe from the runtime's poller.
 func widen(pipe *os.File) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {

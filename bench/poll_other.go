@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// pollable does nothing: there is no such mode here.
+// pollable returns stdin as it is: this system has no such mode.
 func pollable(stdin *os.File) *os.File { return stdin }

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollable is a child's stdin in non-blocking mode. A goroutine that blocks in a read keeps its
-// processor until the runtime's monitor takes it away, 20 µs or more later; on one core that would
-// be added to every call of a peer whose reader hands its requests to another goroutine. The plugin
-// author who knows this avoids it, so the bench does too.
+// pollable returns a child's stdin in non-blocking mode. A goroutine that blocks in a read keeps
+// its processor until the runtime's monitor takes it away, 20 µs or more later. On one core that
+// would slow every call of a peer whose reader passes requests to another goroutine. A good plugin
+// avoids this, so the benchmark does too.
 func pollable(stdin *os.File) *os.File {
 	if unix.SetNonblock(int(stdin.Fd()), true) != nil {
 		return stdin

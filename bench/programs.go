@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// sources are the programs that are built for a run: this one is too large to stand for a plugin,
-// or for a hello-world.
+// sources are the programs that are built for a run. This program is too large to represent a
+// plugin or a hello-world.
 //
 //go:embed programs/hello/main.go programs/plugin/main.go programs/byhand/main.go programs/sdk/main.go
 var sources embed.FS

@@ -14,15 +14,16 @@ import (
 // namePython is the one series of the python section.
 const namePython = "patchbay Host.Fire, python"
 
-// pythonHook is a plugin of the python dialect with one hook that looks at the text and lets it be.
+// pythonHook is a plugin of the python dialect with one hook that reads the text and does not
+// change it.
 const pythonHook = `@on_final
 async def look(ctx, text):
     ctx.state["length"] = len(text)
     return text
 `
 
-// pythonFire is an event fired at a plugin of the python dialect: translated, sent to the
-// interpreter all such plugins share, run there as a coroutine, and back.
+// pythonFire fires an event at a plugin of the python dialect. The event is translated and sent to
+// the interpreter that all such plugins share, where the hook runs as a coroutine.
 type pythonFire struct {
 	dir  string
 	host *pluginhost.Host
@@ -54,7 +55,7 @@ func (p *pythonFire) Call(ctx context.Context, payload []byte) error {
 		return err
 	}
 	if len(out.Steps) != 1 || out.Steps[0].Err != nil {
-		return fmt.Errorf("the plugin was not asked: %+v", out.Steps)
+		return fmt.Errorf("the plugin was not called: %+v", out.Steps)
 	}
 	return checkEcho(payload, out.Payload)
 }

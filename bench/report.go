@@ -47,7 +47,7 @@ type BarRow struct {
 	Why      string  `json:"why,omitempty"`
 }
 
-// summary turns what a section measured into its table.
+// summary makes the table of a section from its series.
 func summary(s section, where string, all []Series) Section {
 	out := Section{Name: s.name, Title: s.title, Unit: s.unit, Where: where, Baseline: s.baseline}
 	baseline, _ := pick(all, s.baseline)
@@ -76,7 +76,7 @@ func rowOf(s Series, baseline *Series) Row {
 	return row
 }
 
-// barRow turns a judgement into its line.
+// barRow makes a line of the table of bars from a judgement.
 func barRow(j Judgement) BarRow {
 	sign := "≤"
 	if j.AtLeast {
@@ -87,7 +87,7 @@ func barRow(j Judgement) BarRow {
 	}
 }
 
-// missed says whether the run failed.
+// missed reports whether the run failed.
 func (r Report) missed() bool {
 	return slices.ContainsFunc(r.Bars, func(b BarRow) bool { return b.Status == Missed })
 }
@@ -137,7 +137,7 @@ func (s Section) writeMarkdown(w io.Writer) {
 	}
 }
 
-// compared says whether the baseline was measured, so that the rows have ratios.
+// compared reports whether the baseline was measured, so that the rows have ratios.
 func (s Section) compared() bool {
 	return slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Ratio != nil })
 }
@@ -162,7 +162,7 @@ func barTable(rows []BarRow) *table {
 	return t
 }
 
-// sticky remembers the first write error, so that the printing above need not look at each.
+// sticky remembers the first write error, so that the functions above need not check each write.
 type sticky struct {
 	w   io.Writer
 	err error

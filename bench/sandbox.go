@@ -27,11 +27,11 @@ const (
 	nameConnectName = "connection by name, in the sandbox"
 )
 
-// benchHost is a name that exists in the sandbox only.
+// benchHost is a name that exists only in the sandbox.
 const benchHost = "bench.test"
 
-// measureSandboxSpawn compares a process per call with one in a sandbox: namespaces, mounts,
-// filters and the two short starts of this very program that build them.
+// measureSandboxSpawn compares a process per call with one in a sandbox: with namespaces, mounts
+// and filters, for which this program is started twice, briefly.
 func measureSandboxSpawn(ctx context.Context, e effort) ([]Series, error) {
 	path, err := exec.LookPath("cat")
 	if err != nil {
@@ -63,9 +63,9 @@ func skipAll(why string, names ...string) []Series {
 	return all
 }
 
-// measureSandboxConnect compares what a program waits for a connection and one line: straight to a
-// server, and from the sandbox, where the name is looked up, the connection accepted by the host,
-// and another one made.
+// measureSandboxConnect compares how long a program waits for a connection and one line: directly
+// from a server, and in the sandbox, where the name is resolved, the host accepts the connection,
+// and makes another one to the server.
 func measureSandboxConnect(ctx context.Context, e effort) ([]Series, error) {
 	group := proc.NewGroup(nil)
 	defer group.Close()
@@ -121,8 +121,8 @@ func greeter() (net.Listener, error) {
 	return l, nil
 }
 
-// connectorPrefix starts the name of the child that makes connections: in its sandbox it has no
-// other sign.
+// connectorPrefix starts the name of the child that makes connections. In its sandbox it can
+// recognise its role only by that name.
 const connectorPrefix = "bench-connector"
 
 // connector is a child that makes connections on request.
@@ -151,7 +151,7 @@ func startConnector(ctx context.Context, g *proc.Group, box *sandbox.Box) (*conn
 	return &connector{p, bufio.NewReader(p.Stdout())}, nil
 }
 
-// turn has n connections made, one after another; the child times each.
+// turn makes n connections, one after another. The child times each.
 func (c *connector) turn(address string, n int) turn {
 	return func(context.Context) ([]float64, error) {
 		samples := make([]float64, n)
@@ -171,7 +171,8 @@ func (c *connector) turn(address string, n int) turn {
 	}
 }
 
-// serveConnections is main in that child: an address a line in, milliseconds out.
+// serveConnections is the main function of that child. It reads one address a line, and answers
+// with milliseconds.
 func serveConnections() error {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

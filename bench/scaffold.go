@@ -11,18 +11,18 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// File names of scaffold plugins that answer otherwise than the echo begin with one of these.
+// Prefixes of the file names of scaffold plugins that do not echo.
 const (
-	watcherPrefix = "bench-watcher-" // it has no opinion
+	watcherPrefix = "bench-watcher-" // it does not change the payload
 	editorPrefix  = "bench-editor-"  // it changes one letter
 )
 
-// continued is the answer of a plugin that has no opinion.
+// continued is the answer of a plugin that does not change the payload.
 var continued = json.RawMessage(`{"action":"continue"}`)
 
-// scaffoldChild is a plugin of the scaffold dialect. Its name is its file's, so that sixteen links
-// are sixteen plugins. The name also says what it does at post_user_input and pre_tool_execute: it
-// hands back what it got, edits it, or has no opinion.
+// scaffoldChild is a plugin of the scaffold dialect. It has the name of its file, so that sixteen
+// links are sixteen plugins. The name also says what it does at post_user_input and
+// pre_tool_execute: it returns what it got, edits it, or answers only "continue".
 func scaffoldChild() error {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	hooks, answer := `"post_user_input","context_enhance","post_llm_response"`, handBack()
@@ -48,7 +48,7 @@ func scaffoldChild() error {
 	})
 }
 
-// handBack answers with the fields that came. The reply's memory is used again for each call.
+// handBack answers with the fields of the request. It reuses the memory of the reply in each call.
 func handBack() func(json.RawMessage) json.RawMessage {
 	var reply []byte
 	return func(params json.RawMessage) json.RawMessage {
@@ -62,8 +62,8 @@ func edited(answer func(json.RawMessage) json.RawMessage) func(json.RawMessage) 
 	return func(params json.RawMessage) json.RawMessage { return editLast(answer(params)) }
 }
 
-// editLast changes the last letter of the text at the end of a JSON object, which may itself be in
-// a string. The host has to read all of both texts before it knows that they differ.
+// editLast changes the last letter of the text at the end of a JSON object. The object may itself
+// be inside a string. The host must read both texts to the end before it knows that they differ.
 func editLast(object []byte) []byte {
 	if i := bytes.LastIndexFunc(object, func(r rune) bool { return !strings.ContainsRune(`\"}`, r) }); i >= 0 {
 		object[i] = '!'
@@ -93,7 +93,7 @@ func scaffoldPlugins(dir, prefix string, n int) error {
 	return nil
 }
 
-// linkOrCopy makes a second name for a program; a copy where the temporary directory lies on
+// linkOrCopy links a program to a second name, or copies it if the temporary directory is on
 // another disk.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {

@@ -23,7 +23,8 @@ const (
 	nameSDKKaged  = "SDK: the same kaged tool"
 )
 
-// An authored is a plugin process that somebody wrote, called over the wire.
+// An authored is a contestant whose plugin is a program from the folder programs, called over the
+// wire.
 type authored struct {
 	name    string
 	program string
@@ -35,7 +36,7 @@ type authored struct {
 	cmd    *exec.Cmd
 	ends   []*os.File // the host's ends of its pipes
 	wire   *wire.Serial
-	sent   []byte // made of the first payload: a contestant sees the same one at every call
+	sent   []byte // made from the first payload, which is the same at every call
 	stderr strings.Builder
 }
 
@@ -46,8 +47,8 @@ const (
 	kagedContext  = `{"operator_id":"ann","project_id":"garden","agent_path":"primary","session_id":"ses_1","request_id":"246a49f261249caa","project_root":"/home/ann/garden"}`
 )
 
-// measureSDK makes 60 × 200 calls of each kind to a plugin that is written with the SDK, and to one
-// that is not.
+// measureSDK makes 60 × 200 calls of each kind to a plugin written with the SDK, and to one written
+// without it.
 func measureSDK(ctx context.Context, e effort) ([]Series, error) {
 	dir, err := os.MkdirTemp("", "bench-sdk-")
 	if err != nil {
@@ -88,7 +89,7 @@ func measureSDK(ctx context.Context, e effort) ([]Series, error) {
 	return each(ctx, e.of(60), all, func(c Contestant) turn { return timed(c, payload, settleSmall, 200) })
 }
 
-// textOf is a payload whose field is called text.
+// textOf returns the payload with its field renamed to text.
 func textOf(payload []byte) string {
 	return strings.Replace(string(payload), `"message"`, `"text"`, 1)
 }

@@ -44,13 +44,14 @@ type section struct {
 	measure  func(context.Context, effort) ([]Series, error)
 }
 
-// asked says that a section is measured only where it is named: it takes many minutes.
+// asked reports whether a section is measured only if --only names it, because it takes many
+// minutes.
 func (s section) asked() bool { return s.name == sectionCold }
 
-// ordinary says that a section is not to be measured by root.
+// ordinary reports whether a section must not be measured as root.
 func (s section) ordinary() bool { return s.name == sectionBwrap }
 
-// limit ends a section that hangs.
+// limit returns the time after which a section is ended.
 func (s section) limit() time.Duration {
 	if s.asked() {
 		return time.Hour
@@ -58,7 +59,7 @@ func (s section) limit() time.Duration {
 	return sectionLimit
 }
 
-// effort is how long to measure, and whose daemon.
+// effort says how long to measure, and which programs.
 type effort struct {
 	quick     bool
 	program   string // patchbay
@@ -70,12 +71,12 @@ type effort struct {
 // of scales a number of rounds.
 func (e effort) of(rounds int) int {
 	if e.quick {
-		return max(rounds/5, 3) // fewer would leave no quartiles
+		return max(rounds/5, 3) // fewer rounds have no quartiles
 	}
 	return rounds
 }
 
-// sections lists what is measured, in this order.
+// sections lists the sections in the order in which they are measured, without those about growth.
 func sections() []section {
 	return []section{
 		{sectionSmall, "One call, 300 bytes, host and plugin on one core", "µs", 1, nameBare, measureSmall},

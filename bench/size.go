@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Names of the series about what is built: its size, its packages, and how long it takes with an
-// empty cache.
+// Names of the series about builds: size, packages, and the time with an empty cache.
 const (
 	nameEmbed    = "examples/embed"
 	nameStripped = "patchbay, stripped"
@@ -21,7 +20,7 @@ const (
 // modulePath begins the names of our own packages.
 const modulePath = "github.com/patchbay-dev/patchbay"
 
-// trees are the source trees that are built: this one, and an older one where there is one.
+// trees returns the source trees that are built: this one, and an older one if it is named.
 func (e effort) trees() []*side {
 	all := []*side{{home: e.source}}
 	if e.oldSource != "" {
@@ -48,7 +47,7 @@ func (e effort) ofTrees(names []string, measure func(tree, name string) (float64
 	return out, nil
 }
 
-// buildOf are the go command's arguments that build what a series is named after.
+// buildOf returns the arguments with which the go command builds the program of a series.
 func buildOf(name string) []string {
 	switch name {
 	case nameEmbed:
@@ -71,7 +70,7 @@ func checkTree(tree, name string) error {
 	return nil
 }
 
-// measureSize builds programs as their users would, and looks at their size in megabytes.
+// measureSize builds programs as their users would, and returns their size in megabytes.
 func measureSize(ctx context.Context, e effort) ([]Series, error) {
 	dir, err := os.MkdirTemp("", "bench-size-")
 	if err != nil {
@@ -100,7 +99,7 @@ func measureSize(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// measurePackages counts what a program that embeds the library is built of, without the standard
+// measurePackages counts the packages of a program that embeds the library, without the standard
 // library and Patchbay.
 func measurePackages(ctx context.Context, e effort) ([]Series, error) {
 	return e.ofTrees([]string{nameEmbed}, func(tree, name string) (float64, error) {
@@ -121,7 +120,8 @@ func measurePackages(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// measureCold builds with an empty cache, once each, in seconds. Modules are downloaded already.
+// measureCold builds each program once with an empty cache, and returns seconds. The modules are
+// already downloaded.
 func measureCold(ctx context.Context, e effort) ([]Series, error) {
 	return e.ofTrees([]string{nameProgram, nameEmbed}, func(tree, name string) (seconds float64, err error) {
 		if err := checkTree(tree, name); err != nil {

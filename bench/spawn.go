@@ -18,9 +18,9 @@ const (
 	nameRun       = "patchbay process per call"
 )
 
-// measureSpawn compares a process per call as Patchbay runs it (own group, bounded output, guarded
-// against orphans) with the least that os/exec can do. cat does nothing, so the difference is all
-// ours.
+// measureSpawn compares a process per call as Patchbay runs it (own process group, limited output,
+// ended by the guardian) with the least that os/exec can do. cat does no work, so Patchbay causes
+// all of the difference.
 func measureSpawn(ctx context.Context, e effort) ([]Series, error) {
 	path, err := exec.LookPath("cat")
 	if err != nil {
@@ -44,8 +44,8 @@ func measureSpawn(ctx context.Context, e effort) ([]Series, error) {
 	return series, err
 }
 
-// bareSpawn runs a program once: stdin written and closed, stdout read to its end, the process
-// waited for.
+// bareSpawn runs a program once: it writes and closes stdin, reads stdout to its end, and waits for
+// the exit.
 func bareSpawn(ctx context.Context, path string, env []string, payload []byte) error {
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Env = env
@@ -76,7 +76,7 @@ func bareSpawn(ctx context.Context, path string, env []string, payload []byte) e
 	return checkEcho(payload, reply)
 }
 
-// runOnce is one call through proc.Group.Run.
+// runOnce returns a function that makes one call through run.
 func runOnce(run func(context.Context, proc.Spec, proc.Call) (*proc.Result, error), s proc.Spec, payload []byte) func(context.Context) error {
 	return func(ctx context.Context) error {
 		result, err := run(ctx, s, callWith(payload))
@@ -84,12 +84,12 @@ func runOnce(run func(context.Context, proc.Spec, proc.Call) (*proc.Result, erro
 	}
 }
 
-// callWith bounds a call as a dialect would; the limits are never reached here.
+// callWith limits a call as a dialect would. The limits are never reached here.
 func callWith(payload []byte) proc.Call {
 	return proc.Call{Stdin: payload, MaxStdout: 4 << 20, Grace: 5 * time.Second}
 }
 
-// checkResult wants a clean exit and the payload back.
+// checkResult checks that the process succeeded and returned the payload.
 func checkResult(result *proc.Result, err error, payload []byte) error {
 	if err != nil {
 		return err
@@ -100,8 +100,8 @@ func checkResult(result *proc.Result, err error, payload []byte) error {
 	return checkEcho(payload, bytes.TrimSuffix(result.Stdout, []byte("\n")))
 }
 
-// timedRuns is the turn that runs something n times and times each, in milliseconds; before each it
-// waits for think, as a person or a model would.
+// timedRuns returns a turn that calls run n times and times each call, in milliseconds. Before each
+// it waits for think, as a person or a model would.
 func timedRuns(run func(context.Context) error, n int, think time.Duration) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		samples := make([]float64, n)

@@ -19,16 +19,16 @@ const (
 	nameStandby = "spare standing by"
 )
 
-// pythonPlugin is a usual Python plugin: it imports what the protocol documents' own examples
-// import, reads stdin to its end and answers.
+// pythonPlugin is a usual Python plugin: it has the imports of the examples in the protocol
+// documents, reads stdin to its end and answers.
 const pythonPlugin = `import datetime, json, os, subprocess, sys
 event = json.load(sys.stdin)
 sys.stdout.write(json.dumps(event, separators=(",", ":")))
 `
 
-// measureStandby compares a process-per-call Python plugin started when it is called with one that
-// was started ahead and waits on its stdin. Between calls there is time enough for the spare to get
-// ready: that is the case the feature is for.
+// measureStandby compares a process-per-call Python plugin that is started when it is called with
+// one that was started in advance and waits on stdin. Between calls there is enough time for the
+// next process to start, as in the case for which standby is made.
 func measureStandby(ctx context.Context, e effort) ([]Series, error) {
 	python, err := findPython(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func measureStandby(ctx context.Context, e effort) ([]Series, error) {
 	return coldAndWarm(ctx, e, proc.Spec{Path: python, Args: []string{script}, Dir: dir, Env: env})
 }
 
-// coldAndWarm measures one program both ways.
+// coldAndWarm measures one program without and with standby.
 func coldAndWarm(ctx context.Context, e effort, spec proc.Spec) (series []Series, err error) {
 	payload := payloadOf(smallCall)
 	group := proc.NewGroup(nil)
@@ -75,8 +75,8 @@ func coldAndWarm(ctx context.Context, e effort, spec proc.Spec) (series []Series
 	})
 }
 
-// thinkTime is four times what a cold start takes here, so that a spare started at the last call is
-// ready at the next.
+// thinkTime returns four times the duration of a cold start, so that a process started at one call
+// is ready at the next.
 func thinkTime(ctx context.Context, cold func(context.Context) error) (time.Duration, error) {
 	samples, err := timedRuns(cold, 5, 0)(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// startedPlugins is how many plugins a scaffold host has at most.
+// startedPlugins is how many plugins are started at once: the most that the scaffold protocol
+// allows in a host.
 const startedPlugins = 16
 
 // Names of the series of the start section.
@@ -23,8 +24,8 @@ const (
 	nameOpenPython = "patchbay Open, Python"
 )
 
-// pythonScaffold is a small plugin of the scaffold dialect in Python; the interpreter's path goes
-// before it.
+// pythonScaffold is a small plugin of the scaffold dialect in Python, without its first line, the
+// path of the interpreter.
 const pythonScaffold = `
 import json, os, sys
 answers = {
@@ -38,8 +39,8 @@ for line in sys.stdin:
 `
 
 // measureStart compares Open (discovery, trust, start, handshake, wiring) with the bare start and
-// handshake of the very same files: small plugins in Go, and in Python. Both are done by the
-// program in opener, one after another.
+// handshake of the same files: small plugins in Go and in Python. The program in opener does both,
+// one after the other.
 func measureStart(ctx context.Context, e effort) (series []Series, err error) {
 	dir, err := os.MkdirTemp("", "bench-start-")
 	if err != nil {
@@ -96,7 +97,7 @@ func startOpener(ctx context.Context, program, home string) (*opener, error) {
 	return &opener{c, bufio.NewReader(c.out)}, nil
 }
 
-// turn has the plugins started once in one of the two ways.
+// turn returns a turn that starts the plugins once, in one of the two ways.
 func (o *opener) turn(way string) func(context.Context) ([]float64, error) {
 	return func(context.Context) ([]float64, error) {
 		if _, err := o.in.WriteString(way + "\n"); err != nil {
@@ -111,7 +112,7 @@ func (o *opener) turn(way string) func(context.Context) ([]float64, error) {
 	}
 }
 
-// installGo puts startedPlugins names of one small Go program into a home.
+// installGo builds a small Go plugin and installs it under startedPlugins names in a home.
 func installGo(ctx context.Context, home string) error {
 	plugins, err := pluginsDir(home)
 	if err != nil {
@@ -129,7 +130,7 @@ func installGo(ctx context.Context, home string) error {
 	return nil
 }
 
-// installPython writes as many Python plugins.
+// installPython writes startedPlugins Python plugins into a home.
 func installPython(ctx context.Context, home string) error {
 	python, err := findPython(ctx)
 	if err != nil {

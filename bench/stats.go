@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Series is everything one contestant did in a section: for each round, the samples of its turn.
+// Series is all samples of one contestant in a section, by round.
 type Series struct {
 	Name   string      `json:"name"`
 	Rounds [][]float64 `json:"rounds,omitempty"`
@@ -24,16 +24,16 @@ func (s Series) roundMedians() []float64 {
 	return medians
 }
 
-// Ratio is how two series compare: the median, over the rounds, of the quotient of their medians in
-// that round. Both took their turn of a round within milliseconds, so what slowed the machine
-// slowed both, and the quotient is steadier than either.
+// Ratio compares two series: it is the median, over the rounds, of the quotient of their medians in
+// each round. Both took their turns of a round within milliseconds, so other load slowed both, and
+// the quotient varies less than each of them.
 type Ratio struct {
 	Value float64 `json:"value"`
 	Noise float64 `json:"noise"` // see spread
 }
 
-// ratioOf compares a with b; where b is nil, a stands alone. Rounds that only one of them has are
-// left out.
+// ratioOf compares a with b. If b is nil, the values of a count. Rounds that only one of them has
+// are left out.
 func ratioOf(a Series, b *Series) Ratio {
 	quotients := a.roundMedians()
 	if b != nil {
@@ -42,7 +42,7 @@ func ratioOf(a Series, b *Series) Ratio {
 	return Ratio{Value: median(quotients), Noise: spread(quotients)}
 }
 
-// minus returns by how much the median of each round is above that of another series; nil where s
+// minus returns, for each round, the difference of the medians of s and other. It returns nil if s
 // is nil.
 func (s *Series) minus(other *Series) *Series {
 	if s == nil {
@@ -66,11 +66,11 @@ func divide(a, b []float64) []float64 {
 	return quotients
 }
 
-// median of values; NaN where there are none.
+// median returns the median of values, or NaN if there are none.
 func median(values []float64) float64 { return percentile(values, 50) }
 
-// spread is half the distance between the quartiles, relative to the median: half of all rounds lie
-// that near to it. It is the noise a bar may be missed by.
+// spread returns half the distance between the quartiles, relative to the median: half of all
+// rounds are at least that near to it. A bar may be missed by this noise.
 func spread(values []float64) float64 {
 	m := median(values)
 	if m == 0 {
@@ -79,8 +79,8 @@ func spread(values []float64) float64 {
 	return (percentile(values, 75) - percentile(values, 25)) / 2 / m
 }
 
-// percentile returns the value below which p per cent of values lie, interpolated between
-// neighbours; NaN where there are none. It leaves values as they are.
+// percentile returns the value below which p per cent of values are, interpolated between
+// neighbours, or NaN if there are none. It does not change values.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

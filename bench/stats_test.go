@@ -26,12 +26,12 @@ func TestPercentile(t *testing.T) {
 			}
 		})
 	}
-	t.Run("none has no median", func(t *testing.T) {
+	t.Run("no values have no median", func(t *testing.T) {
 		if got := median(nil); !math.IsNaN(got) {
 			t.Errorf("median of nothing = %v, want NaN", got)
 		}
 	})
-	t.Run("the caller's order is left alone", func(t *testing.T) {
+	t.Run("the caller's slice is not sorted", func(t *testing.T) {
 		values := []float64{3, 1, 2}
 		median(values)
 		if !slices.Equal(values, []float64{3, 1, 2}) {
@@ -51,7 +51,7 @@ func TestSpread(t *testing.T) {
 			t.Errorf("spread = %v, want 0.1", got)
 		}
 	})
-	t.Run("counts of nothing have none", func(t *testing.T) {
+	t.Run("zeros have no spread", func(t *testing.T) {
 		if got := spread([]float64{0, 0, 0}); got != 0 {
 			t.Errorf("spread = %v, want 0", got)
 		}
@@ -59,7 +59,7 @@ func TestSpread(t *testing.T) {
 }
 
 func TestRatioOf(t *testing.T) {
-	t.Run("a slow spell that hits both leaves the ratio alone", func(t *testing.T) {
+	t.Run("a slow round of both series does not change the ratio", func(t *testing.T) {
 		a := Series{Rounds: [][]float64{{20, 20, 20}, {200, 200, 200}, {2, 2, 2}}}
 		b := Series{Rounds: [][]float64{{10, 10, 10}, {100, 100, 100}, {1, 1, 1}}}
 		if got := ratioOf(a, &b); got != (Ratio{Value: 2, Noise: 0}) {
@@ -73,7 +73,7 @@ func TestRatioOf(t *testing.T) {
 			t.Errorf("ratio = %v, want 3", got)
 		}
 	})
-	t.Run("without a second series the value stands alone", func(t *testing.T) {
+	t.Run("without a second series the value itself counts", func(t *testing.T) {
 		if got := ratioOf(Series{Rounds: [][]float64{{1}, {2}, {3}}}, nil).Value; got != 2 {
 			t.Errorf("value = %v, want 2", got)
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// table is a Markdown table that is readable as plain text too: columns are padded.
+// table is a Markdown table with padded columns, so that it is readable as plain text too.
 type table struct {
 	head []string
 	rows [][]string
@@ -17,7 +17,7 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write prints the table; every column but the first is set flush right.
+// write prints the table. Every column except the first is aligned right.
 func (t *table) write(w io.Writer) {
 	widths := t.widths()
 	writeRow(w, t.head, widths)
@@ -34,7 +34,7 @@ func (t *table) write(w io.Writer) {
 	}
 }
 
-// widths of the columns, in characters.
+// widths returns the widths of the columns, in characters.
 func (t *table) widths() []int {
 	widths := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {
@@ -57,7 +57,8 @@ func writeRow(w io.Writer, cells []string, widths []int) {
 	fmt.Fprintln(w, "|")
 }
 
-// number shows three significant digits, and thousands apart: 0.123, 12.3, 123, 12,345.
+// number formats v with three significant digits, and with commas between thousands: 0.123, 12.3,
+// 123, 12,345.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -71,7 +72,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(decimals, 3), 64)
 }
 
-// thousands puts a comma between each three digits.
+// thousands formats n with a comma before each three digits.
 func thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -80,7 +81,7 @@ func thousands(n int64) string {
 	return digits
 }
 
-// times shows a ratio.
+// times formats a ratio.
 func times(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -88,5 +89,5 @@ func times(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64) + " ×"
 }
 
-// percent shows a noise.
+// percent formats a noise.
 func percent(v float64) string { return "±" + strconv.FormatFloat(v*100, 'f', 1, 64) + " %" }

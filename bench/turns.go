@@ -18,7 +18,7 @@ import (
 const (
 	turnPlugins = 16   // each hooks three points of a turn: 48 calls
 	manyTurns   = 1000 //
-	perSession  = 50   // then another session is begun: a conversation does not go on for ever
+	perSession  = 50   // after so many turns the next session begins
 )
 
 // The series of the sections about turns.
@@ -31,7 +31,7 @@ const (
 	nameHeapBusy    = "after 1,000 turns, no pause"
 )
 
-// An agency is all that `patchbay serve` keeps running, without its listeners.
+// An agency is everything that `patchbay serve` runs, without its listeners.
 type agency struct {
 	dir     string
 	core    *daemon.Core
@@ -65,7 +65,7 @@ func (a *agency) close() error {
 	return errors.Join(err, os.RemoveAll(a.dir))
 }
 
-// turn runs one turn, and says how long it took and how much of that was spent in plugins.
+// turn runs one turn, and returns how long it took and how much of that was spent in plugins.
 func (a *agency) turn(ctx context.Context) (whole, inside time.Duration, err error) {
 	if a.said%perSession == 0 {
 		s, err := a.core.Sessions.Create(ctx, session.Session{WorkingDir: a.dir})
@@ -77,7 +77,7 @@ func (a *agency) turn(ctx context.Context) (whole, inside time.Duration, err err
 	a.said++
 	watch := func(e chat.Event) {
 		if e.Type == chat.Point {
-			for i := range e.Outcome.Steps { // in these points plugins are asked one after another
+			for i := range e.Outcome.Steps { // at these points plugins are called one after another
 				inside += e.Outcome.Steps[i].Duration
 			}
 		}
@@ -91,7 +91,7 @@ func (a *agency) turn(ctx context.Context) (whole, inside time.Duration, err err
 	return whole, inside, err
 }
 
-// measureTurns times turns, and the part of each that plugins had.
+// measureTurns times turns, and the part of each that was spent in plugins.
 func measureTurns(ctx context.Context, e effort) ([]Series, error) {
 	a, err := openAgency(ctx)
 	if err != nil {
@@ -131,13 +131,13 @@ func measureTurnRate(ctx context.Context, e effort) ([]Series, error) {
 	return []Series{rate}, a.close()
 }
 
-// cachesExpire is how long the engine keeps things in memory that it has just written: the last
-// block of each stream for ten seconds, up to 8 MB, and the ids of messages for a minute.
+// cachesExpire is longer than the engine caches what it has written: the last block of each stream
+// for ten seconds, up to 8 MB, and the ids of messages for a minute.
 const cachesExpire = 65 * time.Second
 
-// measureTurnHeap looks at the live heap after a quarter of the turns, when everything is warm, and
-// after all of them: each time in a pause, long enough for the engine to let go of what it has just
-// written, and once without it.
+// measureTurnHeap measures the live heap after a quarter of the turns, when everything is warm, and
+// after all of them. Before each measurement it pauses until the engine's caches have expired. One
+// more measurement is made without the pause.
 func measureTurnHeap(ctx context.Context, _ effort) ([]Series, error) {
 	a, err := openAgency(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func measureTurnHeap(ctx context.Context, _ effort) ([]Series, error) {
 // liveHeap returns the memory that is in use after a collection, in megabytes.
 func liveHeap() float64 {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // collects what finalizers have released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / 1e6

@@ -9,12 +9,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// wireMethod is the method both wire contestants call; its length is that of a scaffold hook's
-// name.
+// wireMethod is the method that both wire contestants call. It is as long as the method of a
+// scaffold hook.
 const wireMethod = "hook/post_user_input"
 
-// wireSerial is Patchbay's wire where one call is in flight: the goroutine that calls writes and
-// reads.
+// wireSerial is Patchbay's wire with one call in flight: the calling goroutine writes and reads.
 type wireSerial struct {
 	child *child
 	wire  *wire.Serial
@@ -47,7 +46,7 @@ func (w *wireSerial) Close() error {
 	return w.child.Close()
 }
 
-// wirePeer is Patchbay's wire where many calls are in flight and a goroutine reads the replies.
+// wirePeer is Patchbay's wire with many calls in flight: a separate goroutine reads the replies.
 type wirePeer struct {
 	serve string // the child; "": "wire"
 	child *child

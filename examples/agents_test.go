@@ -24,7 +24,7 @@ type agentHome struct {
 	dir      string // $HOME
 }
 
-// buildPatchbay compiles the program that runs agents, where there is all that they need.
+// buildPatchbay compiles patchbay. It skips the test if a program is missing that the agents need.
 func buildPatchbay(t *testing.T) (path string) {
 	t.Helper()
 	for _, tool := range []string{"python3", "git", "curl"} {
@@ -40,7 +40,7 @@ func buildPatchbay(t *testing.T) (path string) {
 // job runs `patchbay job` with the configuration of the examples, and returns what it printed.
 func (h *agentHome) job(env []string, args ...string) (output string, err error) {
 	h.t.Helper()
-	agents := filepath.Join(h.dir, "agents") // a copy: Patchbay writes a lock beside its configuration
+	agents := filepath.Join(h.dir, "agents") // a copy, because Patchbay writes a lock file beside its configuration
 	if _, err := os.Stat(agents); err != nil {
 		if err := os.CopyFS(agents, os.DirFS("agents")); err != nil {
 			h.t.Fatal(err)
@@ -65,13 +65,13 @@ func (h *agentHome) file(name string) string {
 func TestAgents(t *testing.T) {
 	patchbay := buildPatchbay(t)
 	for name, test := range map[string]func(*testing.T, *agentHome){
-		"doctor finds nothing wrong":                                      doctorIsContent,
-		"disk-report: the sink has the table":                             diskReport,
-		"git-digest: the sink has the commits of every repository":        gitDigest,
-		"git-digest: one that cannot be read fails the run, no sink":      gitDigestFails,
-		"git-digest: on a dry run nothing is written":                     gitDigestDry,
-		"website-check: somebody is told of the failure and the recovery": websiteCheck,
-		"website-check: a page without the text is a failure":             websiteText,
+		"doctor has no findings":                                      doctorIsContent,
+		"disk-report: the sink has the table":                         diskReport,
+		"git-digest: the sink has the commits of every repository":    gitDigest,
+		"git-digest: an unreadable repository fails the run, no sink": gitDigestFails,
+		"git-digest: on a dry run nothing is written":                 gitDigestDry,
+		"website-check: failure and recovery are reported":            websiteCheck,
+		"website-check: a page without the text is a failure":         websiteText,
 	} {
 		t.Run(name, func(t *testing.T) {
 			test(t, &agentHome{t: t, patchbay: patchbay, dir: t.TempDir()})
@@ -96,7 +96,7 @@ func diskReport(t *testing.T, home *agentHome) {
 	}
 }
 
-// repository returns a new one with one commit in it.
+// repository returns a new repository with one commit.
 func repository(t *testing.T, name, subject string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -140,7 +140,7 @@ func gitDigestDry(t *testing.T, home *agentHome) {
 	}
 }
 
-// site returns a page that can be out of order.
+// site starts a server whose page can be switched to an error.
 func site(t *testing.T) (url string, broken *atomic.Bool) {
 	broken = new(atomic.Bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -148,7 +148,7 @@ func site(t *testing.T) (url string, broken *atomic.Bool) {
 			http.Error(w, "out of order", http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = w.Write([]byte("welcome\n")) // the client would notice
+		_, _ = w.Write([]byte("welcome\n")) // the client notices an error
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, broken
@@ -171,7 +171,7 @@ func websiteCheck(t *testing.T, home *agentHome) {
 		t.Errorf("told: %s", got)
 	}
 	if got := home.file("reports/website.log"); !strings.Contains(got, "503") {
-		t.Errorf("the reason is not told: %s", got)
+		t.Errorf("the reason is missing: %s", got)
 	}
 }
 
@@ -183,7 +183,7 @@ func websiteText(t *testing.T, home *agentHome) {
 	}
 }
 
-// TestAgentPlugins asks the plugins what their agents never make them say.
+// TestAgentPlugins tests answers of the plugins that their agents never cause.
 func TestAgentPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	empty := t.TempDir()
@@ -194,20 +194,20 @@ func TestAgentPlugins(t *testing.T) {
 	)
 	for _, c := range []struct{ rule, plugin, verb, stdin, want string }{
 		{"a path that depends on where a daemon was started is refused", "path-ready", "validate", `{"path":"disk"}`, relative},
-		{"so is a sink's", "markdown-file", "validate", `{"path":"a.md"}`, relative},
+		{"a sink's relative path is refused too", "markdown-file", "validate", `{"path":"a.md"}`, relative},
 		{"and a notifier's", "note-file", "validate", `{"path":"a.log"}`, relative},
 		{"a path below the home is fine", "note-file", "validate", `{"path":"~/a.log"}`, `{"ok": true}`},
-		{"a directory that is not there is refused, with a suggestion", "path-ready", "invoke",
+		{"a missing directory is refused, with a suggestion", "path-ready", "invoke",
 			preflight(`{"path":"/nowhere/at/all"}`), no + `/nowhere/at/all is not a directory", "suggest": `},
-		{"so is one that nothing is mounted on", "path-ready", "invoke",
+		{"a directory on which nothing is mounted is refused too", "path-ready", "invoke",
 			preflight(`{"path":"` + empty + `","mounted":true}`), `"suggest": "mount it: mount `},
-		{"a directory that can be written to is fine", "path-ready", "invoke",
+		{"a writable directory is fine", "path-ready", "invoke",
 			preflight(`{"path":"` + empty + `","writable":true}`), `{"ok": true}`},
 		{"a program that is not installed is refused, with a suggestion", "have-program", "invoke",
 			preflight(`{"program":"no-such-program"}`), `{"ok":false,"error":"no-such-program is not installed","suggest":`},
-		{"a command is no program's name", "have-program", "invoke",
+		{"a command line is not the name of a program", "have-program", "invoke",
 			preflight(`{"program":"git; reboot"}`), `{"ok":false,"error":"program must be a name`},
-		{"a file that cannot be made is an answer, not a crash", "markdown-file", "invoke", keepHi, no},
+		{"for a file that cannot be made it answers with an error, and does not crash", "markdown-file", "invoke", keepHi, no},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			cmd := exec.Command("agents/plugins/dotagent-plugin-"+c.plugin, c.verb)
@@ -219,7 +219,7 @@ func TestAgentPlugins(t *testing.T) {
 	}
 }
 
-// preflight returns what a plugin of this kind is given.
+// preflight returns the payload of a preflight plugin.
 func preflight(config string) string {
 	return `{"kind":"preflight","agent":"x","schedule":"y","event":"preflight","message":null,"config":` + config + `}`
 }

@@ -20,7 +20,7 @@ func build(t *testing.T, name string) string {
 	return path
 }
 
-// home returns a home directory with one mine plugin that tags what is added.
+// home returns an environment whose home has one mine plugin, which tags entries that are added.
 func home(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

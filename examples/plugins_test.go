@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// install copies an example plugin to where its dialect looks, as its header says, and opens a host
-// that finds it.
+// install copies an example plugin to the place of its dialect, as its header says, and opens a
+// host that finds it.
 func install(t *testing.T, plugin, folder string, needs ...string) *pluginhost.Host {
 	t.Helper()
 	for _, tool := range needs {
@@ -34,7 +34,7 @@ func install(t *testing.T, plugin, folder string, needs ...string) *pluginhost.H
 	if err := os.WriteFile(path, text, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir()) // plugins of these dialects work where the host does
+	t.Chdir(t.TempDir()) // plugins of these dialects run in the host's directory
 	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
 		Needs: func(c pluginhost.Candidate) bool { return c.Path == path }})
 	if err != nil {
@@ -51,7 +51,7 @@ func install(t *testing.T, plugin, folder string, needs ...string) *pluginhost.H
 	return host
 }
 
-// fire takes a payload through the plugin, and decodes what comes back.
+// fire sends a payload through the plugin, and decodes the result.
 func fire(ctx context.Context, t *testing.T, host *pluginhost.Host, point hook.Point, payload map[string]any) map[string]any {
 	t.Helper()
 	out, err := host.Fire(ctx, point, payload)
@@ -91,7 +91,7 @@ func TestGitStatus(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-	t.Run("a context of every kind of character survives", func(t *testing.T) {
+	t.Run("special characters in the context are preserved", func(t *testing.T) {
 		odd := "tabs\tand \"quotes\", C:\\dir\\, émigrés, 二,\n<&> and \u0001"
 		if got := contextAfter(odd); !strings.HasPrefix(got, odd+"\n\n# Git status\n") {
 			t.Errorf("got %q", got)
@@ -131,16 +131,16 @@ func TestKeepSecrets(t *testing.T) {
 	)
 	long := strings.Repeat("tokens", 10_000) // quadratic time would take minutes
 	for name, c := range map[string]struct{ before, after string }{
-		"an assignment":                   {"DB_PASSWORD=swordfish\nPORT=80", "DB_PASSWORD=[hidden]\nPORT=80"},
-		"a value in quotes":               {`password = "open sesame", then`, `password = "[hidden]", then`},
-		"a field of JSON":                 {`{"api_key": "abc123", "port": 80}`, `{"api_key": "[hidden]", "port": 80}`},
-		"a header":                        {"Authorization: Bearer abcdefgh.12345\n", "Authorization: Bearer [hidden]\n"},
-		"an address":                      {"https://me:swordfish@example.org/x", "https://me:[hidden]@example.org/x"},
-		"a private key":                   {begin + "\nAAAA\n" + end + "\nmore", begin + "[hidden]" + end + "\nmore"},
-		"a private key, cut off":          {begin + "\nAAAA", begin + "[hidden]"},
-		"prose stays":                     {same, same},
-		"code stays":                      {code, code},
-		"a very long word is no obstacle": {long, long},
+		"an assignment":                  {"DB_PASSWORD=swordfish\nPORT=80", "DB_PASSWORD=[hidden]\nPORT=80"},
+		"a value in quotes":              {`password = "open sesame", then`, `password = "[hidden]", then`},
+		"a field of JSON":                {`{"api_key": "abc123", "port": 80}`, `{"api_key": "[hidden]", "port": 80}`},
+		"a header":                       {"Authorization: Bearer abcdefgh.12345\n", "Authorization: Bearer [hidden]\n"},
+		"an address":                     {"https://me:swordfish@example.org/x", "https://me:[hidden]@example.org/x"},
+		"a private key":                  {begin + "\nAAAA\n" + end + "\nmore", begin + "[hidden]" + end + "\nmore"},
+		"a private key, cut off":         {begin + "\nAAAA", begin + "[hidden]"},
+		"prose stays":                    {same, same},
+		"code stays":                     {code, code},
+		"a very long word takes no time": {long, long},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := fire(t.Context(), t, host, hook.ToolAfter, toolResult(c.before))["result"]; got != c.after {
@@ -157,7 +157,7 @@ func TestKeepSecrets(t *testing.T) {
 			t.Errorf("got %q, want %q", after["text"], want)
 		}
 	})
-	t.Run("an answer without any stays as it is", func(t *testing.T) {
+	t.Run("an answer without secrets stays as it is", func(t *testing.T) {
 		ctx := hook.WithRequest(t.Context(), "another turn")
 		if after := fire(ctx, t, host, hook.TurnFinal, map[string]any{"text": "Nothing."}); after["text"] != "Nothing." {
 			t.Errorf("got %q", after["text"])

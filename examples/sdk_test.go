@@ -21,10 +21,10 @@ import (
 // An sdkPlugin is an example that was written with an SDK: one program for every dialect.
 type sdkPlugin struct {
 	name  string
-	files map[string]string // by name, where each is: the program has the plugin's name
+	files map[string]string // paths by file name; the program has the plugin's name
 }
 
-// buildVeil compiles the example in Go, which is a module of its own.
+// buildVeil compiles the example in Go, which is a separate module.
 func buildVeil(t *testing.T) sdkPlugin {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "veil")
@@ -43,8 +43,8 @@ func careful(t *testing.T) sdkPlugin {
 	return sdkPlugin{"careful", map[string]string{"careful": "sdk-python/careful", "patchbay_plugin.py": "../sdk/python/patchbay_plugin.py"}}
 }
 
-// install puts a plugin where a dialect looks for it, as its README says, and opens a host with it.
-// The program is the same in all of them; its manifest is what it prints itself.
+// install installs a plugin for a dialect, as its README says, and opens a host with it. The
+// program is the same for all dialects, and prints its own manifest.
 func (p sdkPlugin) install(t *testing.T, dialect, config string) (*pluginhost.Host, string) {
 	t.Helper()
 	home := t.TempDir()
@@ -112,7 +112,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// manifest has a plugin print its manifest.
+// manifest returns the manifest that a plugin prints.
 func manifest(t *testing.T, program, dialect string) string {
 	t.Helper()
 	out, err := exec.Command(program, "manifest", dialect).Output()
@@ -198,7 +198,7 @@ func TestOnePythonPluginInEveryDialect(t *testing.T) {
 		if text, err := os.ReadFile(file); err != nil || string(text) != "a/s: rm -rf /\n" {
 			t.Errorf("got %q, %v", text, err)
 		}
-		if err := host.CheckConfig(t.Context(), "careful", json.RawMessage(`{"also":["("]}`)); err == nil || !strings.Contains(err.Error(), "no regular expression") {
+		if err := host.CheckConfig(t.Context(), "careful", json.RawMessage(`{"also":["("]}`)); err == nil || !strings.Contains(err.Error(), "not a regular expression") {
 			t.Errorf("a config with a bad pattern: %v", err)
 		}
 	})
@@ -269,7 +269,8 @@ if __name__ == "__main__":
     p.main()
 `
 
-// TestTheSDKInThePythonDialect: what README.md of the SDK in Python says about that dialect.
+// TestTheSDKInThePythonDialect: a plugin works in that dialect as the README of the SDK in Python
+// says.
 func TestTheSDKInThePythonDialect(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()

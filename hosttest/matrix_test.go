@@ -25,11 +25,11 @@ var rows = []struct {
 	{"a plugin is slow, on_failure = deny: the call is denied", fault("slow", true, "1s")},
 	{"a plugin garbles: the call goes on", fault("garble", false, "20s")},
 	{"a plugin garbles, on_failure = deny: the call is denied", fault("garble", true, "20s")},
-	{"the daemon is killed between two calls: the plugins are asked again", killed},
-	{"no plugin can be asked: the call goes on", missing(false)},
-	{"no plugin can be asked, on_failure = deny: the call is denied", missing(true)},
-	{"no plugin can be asked, on_failure = deny, PATCHBAY_HOOK=off: the call goes on", off},
-	{"the hook's program is gone: what the agent makes of it", gone},
+	{"the daemon is killed between two calls: the plugins are called again", killed},
+	{"no plugin can be called: the call goes on", missing(false)},
+	{"no plugin can be called, on_failure = deny: the call is denied", missing(true)},
+	{"no plugin can be called, on_failure = deny, PATCHBAY_HOOK=off: the call goes on", off},
+	{"the hook's program is missing: the agent decides", gone},
 	{"two calls in one answer: one is rewritten, one blocked", together},
 	// A minute each.
 	{"a plugin is slower than the agent waits: the call goes on", fault("slow", false, "10m")},
@@ -71,7 +71,7 @@ func fault(how string, closed bool, timeout string) func(*stage) {
 		s.faulty(closed, timeout)
 		s.withPatchbay()
 		script := [][]string{{"echo trouble >ran; cat ran"}}
-		again := how == "garble" || !closed && timeout != "10m" // otherwise the plugin is restarting or busy, and the next call has the same result
+		again := how == "garble" || !closed && timeout != "10m" // otherwise the plugin restarts or is busy, and the next call has the same result
 		if again {
 			script = append(script, []string{"echo fine >later; cat later"})
 		}

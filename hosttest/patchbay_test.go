@@ -160,7 +160,7 @@ func printed(t testing.TB, number, heading string) string {
 // daemons returns the process ids of the daemons that hooks on this stage have started.
 func (s *stage) daemons() []int { return s.processes(s.isDaemon) }
 
-// processes returns the ids of all processes for which is returns true.
+// processes returns the ids of all processes for which are returns true.
 func (s *stage) processes(are func(pid int) bool) []int {
 	s.Helper()
 	entries, err := os.ReadDir("/proc")

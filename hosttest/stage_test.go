@@ -171,7 +171,7 @@ func (s *stage) last() modeltest.Request {
 			return requests[i]
 		}
 	}
-	s.Fatal("the model was asked nothing")
+	s.Fatal("the model got no request")
 	return modeltest.Request{}
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// checkAxe has axe-core look at the page, in both themes and on a phone: nothing serious or
-// critical may be wrong. On a phone nothing may be wider than the screen. The script is put into
-// the page by the browser's own door, because the Content-Security-Policy lets no other script in.
+// checkAxe runs axe-core on the page, in both themes and as wide as a phone: there may be no
+// serious or critical violation. On a phone nothing may be wider than the screen. The browser's
+// debugging protocol inserts the script, because the Content-Security-Policy forbids other scripts.
 func (p *tab) checkAxe() {
 	p.t.Helper()
 	p.fits()
 	source, err := os.ReadFile(filepath.Join(repo, "web", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		p.t.Logf("axe-core is not installed (npm ci in web/): accessibility is not looked at: %v", err)
+		p.t.Logf("axe-core is not installed (npm ci in web/): accessibility is not checked: %v", err)
 		return
 	}
 	p.eval(string(source)+"; true", nil)
@@ -31,7 +31,7 @@ func (p *tab) checkAxe() {
 	p.wide()
 }
 
-// noViolation has axe-core look at the page as it is.
+// noViolation runs axe-core on the page in its current state.
 func (p *tab) noViolation(how string) {
 	p.t.Helper()
 	for _, violation := range p.violations() {

@@ -26,7 +26,7 @@ const patience = 45 * time.Second
 
 var (
 	browserOnce  sync.Once
-	browserTab   context.Context // the first tab: others are made from it
+	browserTab   context.Context // the first tab, from which the others are made
 	browserErr   error
 	closeBrowser = func() {}
 )
@@ -53,17 +53,17 @@ func startBrowser() {
 	browserTab, browserErr = tab, chromedp.Run(tab)
 }
 
-// A tab is one page of the browser. Its methods end the test where something does not come true.
+// A tab is one page of the browser. Its methods end the test if something does not happen in time.
 type tab struct {
 	t    testing.TB
 	ctx  context.Context
 	site *site
 
 	mu     sync.Mutex
-	faults []string // what the page complained of: exceptions, and what the Content-Security-Policy forbade
+	faults []string // exceptions in the page, and violations of the Content-Security-Policy
 }
 
-// newTab opens an address of the site. Complaints of the page fail the test at its end.
+// newTab opens an address of the site. If the page has faults, the test fails at its end.
 func newTab(t testing.TB, s *site, path string) *tab {
 	t.Helper()
 	p := blankTab(t, s)
@@ -71,17 +71,17 @@ func newTab(t testing.TB, s *site, path string) *tab {
 	return p
 }
 
-// blankTab is a tab that shows nothing yet.
+// blankTab opens an empty tab.
 func blankTab(t testing.TB, s *site) *tab {
 	t.Helper()
 	if !haveBrowser() {
-		t.Skip("no Chromium here: Debian's package chromium has it; nothing of the page is tested")
+		t.Skip("no Chromium here, so the page is not tested; on Debian install the package chromium")
 	}
 	browserOnce.Do(startBrowser)
 	if browserErr != nil {
 		t.Fatalf("Chromium does not start: %v", browserErr)
 	}
-	ctx, cancel := chromedp.NewContext(browserTab) // each site has an origin of its own, and so its own storage
+	ctx, cancel := chromedp.NewContext(browserTab) // each site has its own origin, and so its own storage
 	p := &tab{t: t, ctx: ctx, site: s}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -91,18 +91,18 @@ func blankTab(t testing.TB, s *site) *tab {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, fault := range p.faults {
-			t.Errorf("the page complained: %s", fault)
+			t.Errorf("a fault of the page: %s", fault)
 		}
 	})
 	chromedp.ListenTarget(ctx, p.hear)
-	if err := chromedp.Run(ctx); err != nil { // without a deadline: the tab would end with it
+	if err := chromedp.Run(ctx); err != nil { // without a deadline, which would end the tab
 		t.Fatal(err)
 	}
 	p.run(page.BringToFront(), log.Enable(), emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
 	return p
 }
 
-// forgive forgets what the page complained of so far.
+// forgive drops the faults of the page so far.
 func (p *tab) forgive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,8 +118,8 @@ func haveBrowser() bool {
 	return false
 }
 
-// hear collects what went wrong inside the page. Requests that the daemon refused are no faults:
-// the page shows them.
+// hear collects the faults of the page. A request that the daemon refused is not a fault: the page
+// shows it.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// run runs browser actions, and ends the test where one fails or takes too long.
+// run runs browser actions, and ends the test if one fails or takes too long.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := p.try(actions...); err != nil {
@@ -147,19 +147,19 @@ func (p *tab) try(actions ...chromedp.Action) error {
 	return chromedp.Run(ctx, actions...)
 }
 
-// open goes to an address and waits until the page stands.
+// open goes to an address and waits until the page is loaded.
 func (p *tab) open(path string) {
 	p.t.Helper()
 	p.run(chromedp.Navigate(p.site.URL+path), chromedp.WaitVisible("main h1", chromedp.ByQuery))
 }
 
-// eval runs JavaScript and decodes what it answers; a promise is waited for.
+// eval runs JavaScript and decodes its result. It waits for a promise.
 func (p *tab) eval(script string, result any) {
 	p.t.Helper()
 	p.run(chromedp.Evaluate(script, result, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 }
 
-// text is what a person can read on the page.
+// text returns the visible text of the page.
 func (p *tab) text() string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
@@ -170,8 +170,8 @@ func (p *tab) text() string {
 	return text
 }
 
-// find is JavaScript that finds the element a person means: by a CSS selector, or by its words
-// where it begins with "=": a button, link, tab, label or heading that says just this.
+// find returns JavaScript that finds an element: by a CSS selector, or, after "=", by its text: a
+// button, link, tab, label or heading with exactly this text.
 func find(what string) string {
 	quoted, _ := json.Marshal(what)
 	if !strings.HasPrefix(what, "=") {
@@ -198,7 +198,7 @@ func (p *tab) until(what, expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("in vain: %s (%s) %v\nthe page shows:\n%s", what, expression, err, p.text())
+			p.t.Fatalf("waited in vain: %s (%s) %v\nthe page shows:\n%s", what, expression, err, p.text())
 		}
 	}
 }
@@ -217,14 +217,14 @@ func (p *tab) seeIn(selector, text string) {
 	p.until("to see "+text+" in "+selector, fmt.Sprintf(`(%s)?.innerText.includes(%s)`, find(selector), quoted))
 }
 
-// unsee waits until the page shows a text no more.
+// unsee waits until the page no longer shows a text.
 func (p *tab) unsee(text string) {
 	p.t.Helper()
 	quoted, _ := json.Marshal(text)
 	p.until("not to see "+text, fmt.Sprintf(`!document.body.innerText.includes(%s)`, quoted))
 }
 
-// click presses the mouse in the middle of an element, once it is there and can be pressed.
+// click clicks in the middle of an element, when it exists and is enabled.
 func (p *tab) click(what string) {
 	p.t.Helper()
 	p.until("to click "+what, fmt.Sprintf(`(() => { const e = %s; return e && !e.disabled && e.getClientRects().length; })()`, find(what)))
@@ -232,7 +232,7 @@ func (p *tab) click(what string) {
 	p.run(chromedp.MouseClickXY(x, y))
 }
 
-// middle is where an element is on the screen, after it was scrolled to.
+// middle scrolls to an element, and returns the position of its middle.
 func (p *tab) middle(what string) (x, y float64) {
 	p.t.Helper()
 	var at []float64
@@ -253,9 +253,9 @@ func (p *tab) fill(what, text string) {
 	p.press(text)
 }
 
-// press types keys into whatever has the focus. Keys without a letter are written as package kb
-// names them. A letter, and Enter, is one event that has its text, so that a page which keeps a key
-// to itself keeps the text, too.
+// press types keys into the element with the focus. Keys without a letter have the names of package
+// kb. A letter or Enter is one event that includes its text, so that a page which handles the key
+// also suppresses the text.
 func (p *tab) press(keys string) {
 	p.t.Helper()
 	for _, key := range keys {
@@ -272,7 +272,7 @@ func (p *tab) press(keys string) {
 	}
 }
 
-// choose sets a select as a person does: by the label of the choice.
+// choose sets a select by the label of the option.
 func (p *tab) choose(selector, label string) {
 	p.t.Helper()
 	quoted, _ := json.Marshal(label)
@@ -288,7 +288,7 @@ func (p *tab) at(path string) {
 	p.until("to be at "+path, fmt.Sprintf(`location.pathname + location.search === %s`, quoted))
 }
 
-// picture keeps the page as it is: light, dark, and as wide as a phone.
+// picture saves pictures of the page: light, dark, and as wide as a phone.
 func (p *tab) picture(name string) {
 	p.t.Helper()
 	if os.Getenv("WEBTEST_SCREENSHOTS") == "" {
@@ -316,7 +316,7 @@ func (p *tab) narrow() {
 	p.run(emulation.SetDeviceMetricsOverride(390, 844, 1, true))
 }
 
-// fits looks at the page on a phone: it must not have to be scrolled sideways.
+// fits checks that the page on a phone need not be scrolled sideways.
 func (p *tab) fits() {
 	p.t.Helper()
 	p.narrow()

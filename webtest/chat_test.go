@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// A person begins a session with a plugin, says something, sees the tools run and the reply held
-// until the plugin has seen it, and beside it what plugins changed; from there one gets to the
-// trace.
+// A user begins a session with a plugin and sends a message. The page shows the tools that run,
+// holds the reply until the plugin has seen it, and shows beside it what plugins changed. A link
+// leads to the trace.
 func TestChat(t *testing.T) {
 	s := newSite(t, scripted(t, talk))
 	s.call("POST", "/feature/plugins/enable", nil, nil)
@@ -42,15 +42,15 @@ func TestChatInterrupted(t *testing.T) {
 	p := newTab(t, s, "/chat/"+s.begin())
 	p.fill("#message", "count slowly")
 	p.press("\r")
-	p.seeIn("[data-change=shout]", "COUNT SLOWLY") // the message has gone to the model
+	p.seeIn("[data-change=shout]", "COUNT SLOWLY") // the message was sent to the model
 	p.click("=Stop")
 	p.see("This turn was interrupted")
 	p.seeIn("[data-role=user]", "COUNT SLOWLY")
 	p.until("the field to be free again", `!document.querySelector('#message').disabled && [...document.querySelectorAll('form button')].some((b) => b.innerText === 'Send')`)
 }
 
-// A session of another agent is in the list as soon as its hook has called, with the agent's name;
-// its events and what plugins did with them are there, and no field to type into.
+// A session of another agent is in the list as soon as its hook has called, with the agent's name.
+// The page shows its events and what plugins did with them, and no field to type into.
 func TestChatOfAnotherAgent(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/chat")

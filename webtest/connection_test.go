@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// While the daemon is away the page says so, keeps what it showed, and goes on by itself when the
-// daemon is back.
+// While the daemon does not answer, the page says so and keeps its contents. It continues by itself
+// when the daemon is back.
 func TestDisconnected(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins")
@@ -22,8 +22,8 @@ func TestDisconnected(t *testing.T) {
 	p.until("what changes to be shown", `document.querySelector('[data-plugin=sign] [data-state=disabled]')`)
 }
 
-// A browser opens six connections to one host and keeps pages that were left in its memory: their
-// streams must not keep the next page waiting.
+// A browser opens at most six connections to one host, and keeps visited pages in its memory. Their
+// streams must not delay the next page.
 func TestManyLoads(t *testing.T) {
 	p := newTab(t, newSite(t), "/plugins/tuner?tab=log")
 	for range 8 {
@@ -37,7 +37,8 @@ func TestManyLoads(t *testing.T) {
 	}
 }
 
-// An address of something that is not there says so, and so does a page that does not exist.
+// The address of a missing plugin or job says that it does not exist, and so does that of a missing
+// page.
 func TestNotThere(t *testing.T) {
 	p := newTab(t, newSite(t), "/plugins/missing")
 	p.see("Plugin not found: missing")
@@ -47,7 +48,7 @@ func TestNotThere(t *testing.T) {
 	p.see("Job not found")
 }
 
-// Light and dark are kept from visit to visit, and set before anything is painted.
+// The theme is kept from visit to visit, and set before anything is painted.
 func TestTheme(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
 	p.click("[data-theme-switch]")
@@ -59,7 +60,7 @@ func TestTheme(t *testing.T) {
 	p.until("the theme to be set by the first script", `document.scripts[0].src.includes('/theme-') && !document.scripts[0].defer && document.scripts[0].type !== 'module'`)
 }
 
-// On a phone the navigation folds, and opens by a button.
+// On a phone the navigation is folded, and a button opens it.
 func TestPhone(t *testing.T) {
 	p := newTab(t, newSite(t), "/plugins")
 	p.narrow()

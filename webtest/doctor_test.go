@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The doctor finds a plugin that is not executable, and its button fixes that: the plugin runs.
-func TestDoctorMends(t *testing.T) {
+// The doctor reports a plugin that is not executable. After a click on its button the plugin runs.
+func TestDoctorFixes(t *testing.T) {
 	s := newSite(t, lock(t))
 	p := newTab(t, s, "/doctor")
 	p.see("1 thing to fix")
@@ -29,8 +29,7 @@ func TestDoctorMends(t *testing.T) {
 	p.see("No finding matches the filter")
 }
 
-// A plugin that did not start is started again by the doctor's button, and one that is disabled is
-// enabled by it.
+// The doctor's button restarts a plugin that did not start, and enables a disabled one.
 func TestDoctorRestartsAndEnables(t *testing.T) {
 	s := newSite(t, func(home string) {
 		dir := filepath.Join(home, ".local/scaffold/plugins")

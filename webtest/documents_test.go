@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// A document is the text of a protocol document, by its number in the folder that $PATCHBAY_SEEDS
-// names. Without the variable the test is skipped.
+// document returns the text of a protocol document, by its number in the folder that
+// $PATCHBAY_SEEDS names. Without the variable the test is skipped.
 func document(t testing.TB, number string) string {
 	t.Helper()
 	dir := os.Getenv("PATCHBAY_SEEDS")
 	if dir == "" {
-		t.Skip("PATCHBAY_SEEDS is not set; with the folder of the protocol documents their example plugins are walked through")
+		t.Skip("PATCHBAY_SEEDS is not set: it names the folder of the protocol documents, whose example plugins this test uses")
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, number+"_*.txt"))
 	if err != nil || len(paths) != 1 {
@@ -26,8 +26,8 @@ func document(t testing.TB, number string) string {
 	return string(text)
 }
 
-// programs are the fenced blocks of a document that a test accepts, by the heading above them, in
-// the form of a file name.
+// programs returns the fenced blocks of a document that accept accepts. The keys are the headings
+// above them, in the form of file names.
 func programs(text string, accept func(block string) bool) map[string]string {
 	found := make(map[string]string)
 	heading, block, fenced := "", "", false
@@ -49,10 +49,11 @@ func programs(text string, accept func(block string) bool) map[string]string {
 	return found
 }
 
-// indentation is the depth of each line of the mine document's Python program, which lost it.
+// indentation is the depth of each line of the Python program in the mine document, which is
+// printed without its indentation.
 const indentation = "000011112332211121122101"
 
-// manifest is that of the transform plugin.
+// manifest is the manifest of the transform plugin.
 const manifest = `[plugin]
 name = "tags"
 version = "1.0.0"
@@ -66,7 +67,7 @@ stage = "preexec"
 mode = "transform"
 `
 
-// transform is the transform plugin of the mine document.
+// transform returns the transform plugin of the mine document.
 func transform(t testing.TB) string {
 	t.Helper()
 	const first, last = "#!/usr/bin/env python3\n", "\nmain()\n"
@@ -83,7 +84,7 @@ func transform(t testing.TB) string {
 }
 
 // asPrinted adds the example plugins of the protocol documents to a home. The documents of dotagent
-// and kaged print no whole plugin.
+// and kaged contain no whole plugin.
 func asPrinted(t testing.TB) func(home string) {
 	scaffold := programs(document(t, "003"), func(block string) bool { return strings.HasPrefix(block, "#!") })
 	python := programs(document(t, "004"), func(block string) bool { return strings.Contains(block, "\nasync def ") })
@@ -118,8 +119,8 @@ func asPrinted(t testing.TB) func(home string) {
 	}
 }
 
-// The example plugins of the protocol documents are on the page as they are printed: their tools
-// answer, their changes are in the trace, and one of them says why it does not load.
+// The example plugins of the protocol documents work unchanged: their tools answer, their changes
+// are in the trace, and one of them says why it does not load.
 func TestPluginsOfTheDocuments(t *testing.T) {
 	s := newSite(t, asPrinted(t))
 	p := newTab(t, s, "/plugins")

@@ -18,7 +18,7 @@ func TestFirstTurn(t *testing.T) {
 	_, rest, _ := strings.Cut(string(readme), "plugins/shout <<'EOF'\n")
 	plugin, _, ok := strings.Cut(rest, "EOF\n")
 	if !ok {
-		t.Fatal("the README writes no plugin any more")
+		t.Fatal("the README no longer writes a plugin")
 	}
 	s := &site{t: t, Home: t.TempDir()}
 	s.write(".local/scaffold/plugins/shout", plugin)

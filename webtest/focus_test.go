@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// focusShown is JavaScript that describes the element with the focus where it does not show it: by
-// an outline of its own, of the mark that is drawn over it, or of the box around it.
+// focusShown is JavaScript that returns the element with the focus if it does not show the focus.
+// It may show it by its own outline, by that of the mark drawn over it, or by that of the box
+// around it.
 const focusShown = `(() => {
 	let e = document.activeElement;
 	if (!e || e === document.body) return '';
@@ -16,7 +17,7 @@ const focusShown = `(() => {
 	return e.outerHTML.slice(0, 200);
 })()`
 
-// On each page, whatever Tab leads to shows that it has the focus.
+// On each page, every element that Tab reaches shows that it has the focus.
 func TestFocusIsVisible(t *testing.T) {
 	s := newSite(t, lock(t))
 	session := s.begin("sign")

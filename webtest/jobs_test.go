@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// A run that is started on the page is watched while it runs: its lines, its end, its place in the
-// history.
+// A run that is started on the page shows its output, its end, and its entry in the history.
 func TestRunNow(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/jobs")
@@ -27,7 +26,7 @@ func TestRunNow(t *testing.T) {
 	p.seeIn("[data-job='greeter/often']", "+1")
 }
 
-// A run is ended on purpose, after a question.
+// A run is cancelled after a question.
 func TestCancelRun(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/jobs/greeter")

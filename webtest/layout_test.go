@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// The navigation leads to every page, Back leads back, and keys do the same.
+// The navigation leads to every page, Back leads back, and keys do both too.
 func TestNavigation(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/")
@@ -23,8 +23,8 @@ func TestNavigation(t *testing.T) {
 	p.see("There is no such page")
 }
 
-// A tool is tried with the keyboard alone: the first Tab leads past the navigation, each control
-// can be reached, and the one that has the focus shows it.
+// A tool is called with the keyboard alone: the first Tab leads to a link past the navigation, each
+// control can be reached, and the control with the focus shows it.
 func TestKeyboardAlone(t *testing.T) {
 	p := newTab(t, newSite(t), "/try/tool/tuner.greet")
 	p.until("the form", `document.querySelector('#argument-who')`)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a plugin writes, says and suffers is seen while it happens.
+// The page shows the log, the notifications and the failures of a plugin as they happen.
 func TestLogIsLive(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=log")
@@ -23,7 +23,7 @@ func TestLogIsLive(t *testing.T) {
 	p.see("tuner.greeted")
 }
 
-// A crash is on the page as soon as the daemon tells of it.
+// The page shows a crash as soon as the daemon reports it.
 func TestCrashIsSeen(t *testing.T) {
 	s := newSite(t)
 	told := make(chan time.Time, 1)
@@ -40,16 +40,16 @@ func TestCrashIsSeen(t *testing.T) {
 	case at := <-told:
 		t.Logf("seen %s after the crash, %s after the daemon reported it", seen.Sub(crashed).Round(time.Millisecond), seen.Sub(at).Round(time.Millisecond))
 		if late := seen.Sub(at); late > 10*time.Second {
-			t.Errorf("seen %s after it was told", late)
+			t.Errorf("seen %s after the daemon reported it", late)
 		}
 	case <-time.After(patience):
-		t.Error("the daemon told of no change")
+		t.Error("the daemon reported no change")
 	}
 	p.picture("crashed")
 }
 
-// A refusal of the sandbox is on the page of the plugin while it happens, with what would allow it,
-// and beside the trace of a call that is tried.
+// The plugin's page shows a denial of the sandbox as it happens, with the capability that would
+// allow it. It is also beside the trace of a call.
 func TestDenialIsSeen(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=sandbox")
@@ -65,7 +65,7 @@ func TestDenialIsSeen(t *testing.T) {
 	p.seeIn("[data-step=tuner] [data-log]", "The sandbox refused: connection to 192.0.2.7:443")
 }
 
-// watch sends the time at which the first line that begins so comes over the stream of events.
+// watch sends the time at which the first line with that beginning arrives in the stream of events.
 func (s *site) watch(line string, told chan<- time.Time) {
 	response, err := http.Get(s.URL + "/v1/events")
 	if err != nil {

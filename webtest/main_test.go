@@ -26,7 +26,7 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	defer func() { closeBrowser() }() // which one is known only when a test has started it
+	defer func() { closeBrowser() }() // only a test sets it, when it starts the browser
 	if repo, err = filepath.Abs(".."); err != nil {
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// build is what PATCHBAY names, or else a fresh one: the page that is tested is the one in the
+// build returns the program that PATCHBAY names, or builds one. The tested page is the one in the
 // program.
 func build(dir string) (string, error) {
 	if given := os.Getenv("PATCHBAY"); given != "" {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// attack is what a hostile page tries: to read, to change with and without a preflight, by a form,
-// in a frame, as a stream.
+// attack is a hostile page. It tries to read, to change something with and without a preflight,
+// with a form, in a frame, and as a stream.
 const attack = `<!doctype html><title>hostile</title><h1>hostile</h1><main><h1>hostile</h1></main>
 <form id="form" method="post" action="%[1]s/v1/jobs/greeter/run" target="hole" enctype="text/plain"><input name='{"once":true,"x":"' value='"}'></form>
 <iframe name="hole"></iframe><iframe id="frame" src="%[1]s/plugins"></iframe>
@@ -39,7 +39,7 @@ window.done = (async () => {
 })();
 </script>`
 
-// A page of another origin reads nothing and changes nothing, whatever a browser lets it try.
+// A page of another origin can read nothing and change nothing, whatever the browser lets it try.
 func TestOtherOrigin(t *testing.T) {
 	s := newSite(t)
 	before := s.plugin("tuner")
@@ -52,9 +52,9 @@ func TestOtherOrigin(t *testing.T) {
 	var got []string
 	p.eval(`window.done`, &got)
 	if len(got) != 0 {
-		t.Errorf("it got through with %v", got)
+		t.Errorf("these attempts succeeded: %v", got)
 	}
-	p.forgive() // the browser itself complains of these requests
+	p.forgive() // the browser itself reports these requests
 	if after := s.plugin("tuner"); after != before {
 		t.Errorf("the plugin was %+v and is %+v", before, after)
 	}
@@ -68,6 +68,6 @@ func TestOtherOrigin(t *testing.T) {
 	var flag struct{ Enabled bool }
 	s.call("GET", "/features/plugins", nil, &flag)
 	if len(runs.Runs)+len(sessions) != 0 || flag.Enabled {
-		t.Errorf("it left something behind: %v %v %v", runs, sessions, flag)
+		t.Errorf("something was changed: %v %v %v", runs, sessions, flag)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lock takes the permission to run from a plugin's program, as a careless copy does.
+// lock makes a plugin's program not executable, as a careless copy does.
 func lock(t testing.TB) func(home string) {
 	return func(home string) {
 		if err := os.Chmod(filepath.Join(home, ".local/share/mine/plugins/locked/mine-plugin-locked"), 0o644); err != nil {
@@ -16,7 +16,7 @@ func lock(t testing.TB) func(home string) {
 	}
 }
 
-// Each page loads, has its title, fits a phone, and has no serious issue of accessibility.
+// Each page loads, has its title, fits on a phone, and has no serious problem of accessibility.
 func TestEveryPage(t *testing.T) {
 	s := newSite(t, lock(t))
 	for range 12 {

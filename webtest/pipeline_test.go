@@ -32,7 +32,7 @@ func (s *site) asked(point string) (names []string) {
 	return names
 }
 
-// config is the text of the configuration file; "": there is no file.
+// config returns the text of the configuration file; "" if there is no file.
 func (s *site) config() string {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.Home, ".config/patchbay/config.toml"))
@@ -42,7 +42,7 @@ func (s *site) config() string {
 	return string(text)
 }
 
-// fired is what becomes of a text at a point.
+// fired fires an event with a text, and returns the text afterwards.
 func (s *site) fired(point, text string) string {
 	s.t.Helper()
 	var outcome struct{ Payload struct{ Text string } }
@@ -50,7 +50,7 @@ func (s *site) fired(point, text string) string {
 	return outcome.Payload.Text
 }
 
-// dragTo takes one element with the mouse and lets it go over another, so many pixels below its
+// dragTo drags one element with the mouse and drops it on another, that many pixels below its
 // middle.
 func (p *tab) dragTo(from, to string, below float64) {
 	p.t.Helper()
@@ -58,17 +58,17 @@ func (p *tab) dragTo(from, to string, below float64) {
 	p.until("to drop at "+to, find(to))
 	x, y := p.middle(from)
 	p.run(chromedp.MouseEvent(input.MousePressed, x, y, chromedp.Button("left"), chromedp.ClickCount(1)))
-	p.run(chromedp.MouseEvent(input.MouseMoved, x+9, y+9, chromedp.Button("left"))) // the page marks where it can be dropped
+	p.run(chromedp.MouseEvent(input.MouseMoved, x+9, y+9, chromedp.Button("left"))) // now the page marks where it can be dropped
 	var at []float64
 	p.eval(`(() => { const r = (`+find(to)+`).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, &at)
 	for step := 1.0; step <= 6; step++ {
 		p.run(chromedp.MouseEvent(input.MouseMoved, x+(at[0]-x)*step/6, y+(at[1]+below-y)*step/6, chromedp.Button("left")))
 	}
-	p.save("pipeline-drag") // as it is: in another width, it would be over another place
+	p.save("pipeline-drag") // without changing the width, which would move the element below the mouse
 	p.run(chromedp.MouseEvent(input.MouseReleased, at[0], at[1]+below, chromedp.Button("left"), chromedp.ClickCount(1)))
 }
 
-// keep looks at the change, and confirms it.
+// keep opens the preview of the change, and confirms it.
 func (p *tab) keep() {
 	p.t.Helper()
 	p.click("=Preview the change")
@@ -78,8 +78,8 @@ func (p *tab) keep() {
 	p.until("nothing to be left to save", `!document.querySelector('[aria-label="Not saved yet"]')`)
 }
 
-// A plugin that is dragged, or moved by keys, is called at its new place; nothing is written before
-// the change was shown.
+// A plugin that is dragged, or moved with keys, is called in its new order. Nothing is written
+// before the change was shown.
 func TestReorder(t *testing.T) {
 	s := newSite(t)
 	before := s.config()
@@ -90,7 +90,7 @@ func TestReorder(t *testing.T) {
 	p.see("sign: priority 500 → 490")
 	p.picture("pipeline-draft")
 	if text := s.config(); text != before {
-		t.Errorf("written before it was confirmed: %s", text)
+		t.Errorf("it was written before it was confirmed: %s", text)
 	}
 	p.click("=Preview the change")
 	p.seeIn("dialog[open]", "+priority = 490")
@@ -112,8 +112,8 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// A hook that is dragged onto a point acts on the next event there; once it is disconnected, it
-// does not.
+// A hook that is dragged to a point is called at the next event there, and after it is disconnected
+// no longer.
 func TestConnect(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
@@ -121,16 +121,16 @@ func TestConnect(t *testing.T) {
 	p.see("connect sign on_final to model.reply")
 	p.keep()
 	if text := s.fired("model.reply", "yes"); !strings.Contains(text, "-- signed") {
-		t.Errorf("it is not asked: %q", text)
+		t.Errorf("it was not called: %q", text)
 	}
 	p.click("=Disconnect sign from model.reply")
 	p.see("disconnect sign on_final from model.reply")
 	p.click("=Preview the change")
 	p.click("=Save and apply")
-	eventually(t, "it to be asked no more", func() bool { return s.fired("model.reply", "yes") == "yes" })
+	eventually(t, "it to be called no longer", func() bool { return s.fired("model.reply", "yes") == "yes" })
 }
 
-// The same without a mouse: a list of hooks for a point, and of points for a hook.
+// The same without a mouse: a point has a list of hooks, and a hook a list of points.
 func TestConnectByKeyboard(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
@@ -148,8 +148,8 @@ func TestConnectByKeyboard(t *testing.T) {
 	}
 }
 
-// Where the file was changed since the change was shown, nothing is overwritten: the change is
-// shown anew.
+// If the file has changed since the preview, nothing is overwritten, and the preview is shown
+// again.
 func TestFileChangedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")

@@ -14,8 +14,8 @@ import (
 // rows is JavaScript that lists the plugins in the table.
 const rows = `[...document.querySelectorAll('[data-plugin]')].map((e) => e.dataset.plugin).join(' ')`
 
-// Plugins of all dialects are there; the list is narrowed by typing and by choosing, and both stay
-// in the address.
+// Plugins of all dialects are listed. The list is filtered by typing and by choosing, and both are
+// part of the address.
 func TestPluginsAreListed(t *testing.T) {
 	p := newTab(t, newSite(t, lock(t)), "/plugins")
 	for _, name := range []string{"tuner", "no-force", "shout", "sign", "keep", "lamp"} {
@@ -38,7 +38,7 @@ func TestPluginsAreListed(t *testing.T) {
 	p.until("the choice to be there still", `(`+rows+`) === 'tuner'`)
 }
 
-// The switch of a plugin is written into the configuration, and counts at once.
+// The switch of a plugin changes the configuration, and takes effect at once.
 func TestEnableAndDisable(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins")
@@ -68,7 +68,7 @@ func TestRestart(t *testing.T) {
 	p.until("the page to show it", fmt.Sprintf(`document.querySelector('main').innerText.includes('%d')`, s.plugin("tuner").Pid))
 }
 
-// plugin is what the API says of one.
+// plugin returns what the API says about a plugin.
 func (s *site) plugin(name string) (one struct {
 	State string
 	Pid   int
@@ -78,7 +78,7 @@ func (s *site) plugin(name string) (one struct {
 	return one
 }
 
-// greet is what the plugin answers now.
+// greet returns the current answer of the plugin.
 func (s *site) greet() string {
 	s.t.Helper()
 	var answer struct{ Result string }
@@ -86,8 +86,7 @@ func (s *site) greet() string {
 	return answer.Result
 }
 
-// A knob that is moved changes the next answer of the plugin: each kind of knob, as a person would
-// use it.
+// Each kind of knob, used as a person would use it, changes the next answer of the plugin.
 func TestKnobs(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")
@@ -124,8 +123,8 @@ func TestKnobs(t *testing.T) {
 	}
 }
 
-// A value that does not fit is refused, with the reason beside the control; the plugin keeps the
-// old one.
+// An invalid value is refused, with the reason beside the control, and the plugin keeps the old
+// one.
 func TestKnobRefused(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")
@@ -143,7 +142,7 @@ func TestKnobRefused(t *testing.T) {
 	p.checkAxe()
 }
 
-// knob is the value of one of the plugin's knobs.
+// knob returns the value of one of the plugin's knobs.
 func (s *site) knob(key string) any {
 	s.t.Helper()
 	var plugin struct {
@@ -162,7 +161,7 @@ func (s *site) knob(key string) any {
 	return nil
 }
 
-// drag pulls the thumb of a range from its middle to a part of its width, in small steps.
+// drag drags the thumb of a range from its middle to a part of its width, in small steps.
 func (p *tab) drag(what string, part float64) {
 	p.t.Helper()
 	x, y := p.middle(what)
@@ -175,8 +174,8 @@ func (p *tab) drag(what string, part float64) {
 	p.run(chromedp.MouseEvent(input.MouseReleased, x+(part-0.5)*width, y, chromedp.Button("left"), chromedp.ClickCount(1)))
 }
 
-// The config is a form. Before it is written, the change of the file is shown; what does not fit is
-// refused beside its field.
+// The config is a form. Before it is written, the change of the file is shown. An invalid value is
+// refused, with the reason beside its field.
 func TestConfigForm(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/plugins/tuner?tab=settings")

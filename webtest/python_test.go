@@ -12,8 +12,8 @@ async def wave(ctx, text):
     return text + " (waved)"
 `
 
-// A plugin is edited, validated and saved in the page, and acts on the next turn. A syntax error is
-// shown while one types, and the code runs only when Validate or Save is pressed.
+// A plugin is edited, validated and saved on the page, and is called in the next turn. A syntax
+// error is shown while the user types, and the code runs only after Validate or Save.
 func TestPython(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/python")
@@ -34,7 +34,7 @@ func TestPython(t *testing.T) {
 	p.click("=Validate")
 	p.seeIn("[data-verdict=ok]", "on_final")
 	if got := s.say(session, "hi").Text; !strings.Contains(got, "-- signed") {
-		t.Fatalf("validated, not saved, and yet: %q", got)
+		t.Fatalf("the code was only validated, but it changed the answer: %q", got)
 	}
 	p.checkAxe()
 	p.picture("python-editor")
@@ -46,8 +46,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// A draft survives a visit to another page. A new plugin has a file once it is saved, and none
-// after it is deleted.
+// A draft survives a visit to another page. Saving a new plugin makes its file, and deleting it
+// removes the file.
 func TestPythonDrafts(t *testing.T) {
 	s := newSite(t)
 	s.call("POST", "/feature/plugins/enable", nil, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 )
 
-// A turn is saved as a recording, which `patchbay trace replay` plays again without a difference.
+// A turn is saved as a recording, which `patchbay trace replay` replays without a difference.
 func TestTraceRecording(t *testing.T) {
 	s := newSite(t)
 	if _, routes := s.do("GET", "/openapi.json", nil, nil); !strings.Contains(string(routes), `"/v1/recording"`) {

@@ -24,8 +24,8 @@ type site struct {
 	cmd  *exec.Cmd
 }
 
-// newSite starts a daemon with plugins of all five dialects and an MCP server. change, where it is
-// given, may alter the home before.
+// newSite starts a daemon with plugins of five dialects and an MCP server. The functions in change
+// may change the home first.
 func newSite(t testing.TB, change ...func(home string)) *site {
 	t.Helper()
 	home := t.TempDir()
@@ -116,7 +116,7 @@ func (s *site) restart(between func()) {
 	s.start(strings.TrimPrefix(s.URL, "http://"))
 }
 
-// environ has nothing of this machine's user but what programs need to run.
+// environ returns an environment with only the variables that programs need.
 func environ(home string) []string {
 	env := []string{"HOME=" + home, "USER=tester", "LANG=C.UTF-8", "TZ=UTC"}
 	for _, name := range []string{"PATH", "TMPDIR"} {
@@ -127,7 +127,7 @@ func environ(home string) []string {
 	return env
 }
 
-// call asks the API and decodes the answer into result, which may be nil.
+// call sends a request to the API and decodes the answer into result, which may be nil.
 func (s *site) call(method, path string, body, result any) {
 	s.t.Helper()
 	status, data := s.do(method, path, body, nil)
@@ -141,7 +141,7 @@ func (s *site) call(method, path string, body, result any) {
 	}
 }
 
-// do sends a request with these headers and answers whatever comes.
+// do sends a request with these headers and returns the answer, even an error.
 func (s *site) do(method, path string, body any, headers map[string]string) (int, []byte) {
 	s.t.Helper()
 	var content io.Reader
@@ -174,7 +174,7 @@ func (s *site) do(method, path string, body any, headers map[string]string) (int
 	return response.StatusCode, data
 }
 
-// write puts a file into the home.
+// write writes a file in the home.
 func (s *site) write(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.Home, name)
@@ -186,7 +186,7 @@ func (s *site) write(name, text string) {
 	}
 }
 
-// eventually waits for what must come true within a minute.
+// eventually waits at most a minute until the condition is true.
 func eventually(t testing.TB, what string, true_ func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -194,5 +194,5 @@ func eventually(t testing.TB, what string, true_ func() bool) {
 			return
 		}
 	}
-	t.Fatalf("in vain, for a minute: %s", what)
+	t.Fatalf("waited in vain for a minute: %s", what)
 }

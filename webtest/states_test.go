@@ -9,21 +9,21 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// broken has every request for data fail, and slow has none of them answered. The page itself is
-// loaded as always.
+// broken makes every request for data fail, and slow leaves every request unanswered. The page
+// itself is loaded as always.
 const (
 	broken = `window.fetch = () => Promise.resolve(new Response('{"detail":"the disk is full"}', { status: 500 }))`
 	slow   = `window.fetch = () => new Promise(() => {})`
 )
 
-// views are addresses of all pages.
+// views lists the addresses of all pages.
 var views = []string{
 	"/", "/plugins", "/plugins/tuner", "/pipeline", "/trace", "/trace?tab=events", "/trace/ses_x/turn_x", "/trace/event/1", "/try",
 	"/try/tool/tuner.greet", "/try/point/turn.input", "/chat", "/chat/ses_x", "/python", "/python/sign", "/jobs", "/jobs/greeter",
 	"/runs/greeter/often/20260101T000000.000Z", "/doctor",
 }
 
-// before has a script run before those of each page that is opened from now on.
+// before makes a script run before those of each page that is opened from now on.
 func (p *tab) before(script string) {
 	p.t.Helper()
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
@@ -32,8 +32,8 @@ func (p *tab) before(script string) {
 	}))
 }
 
-// A page whose data cannot be read says so, in the daemon's words, with a way to try again. None of
-// them waits for ever, and none says that there is nothing.
+// A page whose data cannot be read shows the daemon's error and a button to try again. No page
+// keeps loading, and none says that there is no data.
 func TestEveryPageFails(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
 	p.before(broken)
@@ -52,7 +52,7 @@ func TestEveryPageFails(t *testing.T) {
 	p.t = t
 }
 
-// A page whose data takes its time shows that it loads.
+// A page whose data is slow shows that it is loading.
 func TestEveryPageLoads(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
 	p.before(slow)

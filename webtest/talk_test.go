@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scripted has the offline model play replies, so that turns have tool calls and take their time.
+// scripted gives the offline model a script of replies, with tool calls and delays.
 func scripted(t testing.TB, script string) func(home string) {
 	return func(home string) {
 		dir := filepath.Join(home, ".config", "patchbay")
@@ -38,7 +38,7 @@ const talk = `
   delay: 20ms
 `
 
-// begin switches python plugins on and begins a session with these.
+// begin turns python plugins on, and begins a session with the given ones.
 func (s *site) begin(plugins ...string) (id string) {
 	s.t.Helper()
 	s.call("POST", "/feature/plugins/enable", nil, nil)
@@ -47,17 +47,17 @@ func (s *site) begin(plugins ...string) (id string) {
 	return session.ID
 }
 
-// said is what came of a turn.
+// said is the result of a turn.
 type said struct{ Text, Turn, Status string }
 
-// say has a turn, without the page.
+// say runs a turn without the page.
 func (s *site) say(session, text string) (result said) {
 	s.t.Helper()
 	s.call("POST", "/session/"+session+"/message", map[string]any{"text": text}, &result)
 	return result
 }
 
-// hook has another agent tell of an event, as its hooks do.
+// hook sends an event as the hook of another agent does.
 func (s *site) hook(agent, event string, in map[string]any) {
 	s.t.Helper()
 	s.call("POST", "/v1/hooks/"+agent, map[string]any{"protocol": 1, "version": "0.1.0", "event": event, "dir": s.Home, "input": in}, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Where a token is set, the browser asks for it once, as for any password; the page then works, its
-// stream of events too.
+// If a token is set, the browser asks for it once, as for any password. Then the page works, with
+// its stream of events.
 func TestToken(t *testing.T) {
 	s := newSite(t, func(home string) {
 		if err := os.WriteFile(filepath.Join(home, ".config/patchbay/config.toml"), []byte("[server]\ntoken = \"a-long-random-text\"\n"), 0o600); err != nil {
@@ -41,6 +41,6 @@ func TestToken(t *testing.T) {
 	p.click("nav a[href='/doctor']")
 	p.see("Good to know")
 	if n := asked.Load(); n != 1 {
-		t.Errorf("the password was asked for %d times", n)
+		t.Errorf("the browser asked for the password %d times", n)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A person sees a turn come, opens it as a waterfall, goes from there to one plugin's step, and
-// sees what it was sent, what it answered and what that changed.
+// A new turn appears, opens as a waterfall, and leads to the step of one plugin, with what the
+// plugin was sent, what it answered and what that changed.
 func TestTraceOfATurn(t *testing.T) {
 	s := newSite(t, scripted(t, talk))
 	p := newTab(t, s, "/trace")
@@ -55,8 +55,8 @@ func TestTraceFilters(t *testing.T) {
 	p.until("the agent's events alone", `document.querySelectorAll('[data-event]').length >= 2 && [...document.querySelectorAll('[data-event]')].every((e) => e.innerText.includes('claude'))`)
 }
 
-// What the filters look for may be older than what the page has read: it can be searched for, and
-// is found.
+// Events that match the filters may be older than those the page has read. A button searches for
+// them.
 func TestTraceFiltersReachBack(t *testing.T) {
 	s := newSite(t)
 	s.hook("claude", "UserPromptSubmit", map[string]any{"session_id": "s", "cwd": s.Home, "prompt": "from elsewhere"})
@@ -67,7 +67,7 @@ func TestTraceFiltersReachBack(t *testing.T) {
 	p := newTab(t, s, "/trace?host=claude")
 	p.see("No turn matches these filters")
 	p.click("=Older turns")
-	p.until("the turn of long ago", `document.querySelectorAll('[data-turn]').length === 1`)
+	p.until("the old turn", `document.querySelectorAll('[data-turn]').length === 1`)
 	p.open("/trace?tab=events&q=elsewhere")
 	p.see("Nothing matches these filters")
 	p.click("=Search older events")
@@ -75,7 +75,7 @@ func TestTraceFiltersReachBack(t *testing.T) {
 	p.picture("trace-words")
 }
 
-// A step's payload is edited and sent again; what comes of it stands beside what came of it then.
+// The payload of a step is edited and sent again. The new result is shown beside the old one.
 func TestTraceSentAgain(t *testing.T) {
 	s := newSite(t)
 	s.say(s.begin(), "hello")
@@ -92,8 +92,8 @@ func TestTraceSentAgain(t *testing.T) {
 	p.until("half a payload not to be sent", `[...document.querySelectorAll('button')].find((b) => b.innerText === 'Send').disabled`)
 }
 
-// Ten thousand events stay fast, because only those that can be seen are drawn. The events are made
-// up, because the test is about the page.
+// With ten thousand events the page stays fast, because it draws only the visible ones. The events
+// are invented, because the test is about the page.
 func TestTraceOfTenThousandEvents(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/trace")
@@ -103,7 +103,7 @@ func TestTraceOfTenThousandEvents(t *testing.T) {
 	}))
 	p.open("/trace?tab=events")
 	p.until("the first page", `document.querySelector('[data-count]')?.dataset.count >= 100`)
-	p.until("all of them, page by page, while one scrolls", `(() => {
+	p.until("all of them, page by page, while scrolling", `(() => {
 		const list = document.querySelector('[aria-label=Events]');
 		list.scrollTop = list.scrollHeight;
 		return document.querySelector('[data-count="10000"]');
@@ -126,7 +126,7 @@ func TestTraceOfTenThousandEvents(t *testing.T) {
 	p.until("one to be found among them", `document.querySelectorAll('[data-event]').length === 1`)
 }
 
-// manyEvents answers the page's question for traces with ten thousand of them.
+// manyEvents answers the page's request for traces with ten thousand of them.
 const manyEvents = `(() => {
 	const real = window.fetch;
 	const one = (n) => ({ id: n, type: 'point', session_id: 'ses_x', turn: 'turn_x', time: '2026-01-01T00:00:00Z', outcome: {
@@ -135,7 +135,7 @@ const manyEvents = `(() => {
 	window.fetch = (path, options) => {
 		if (!String(path).startsWith('/v1/traces?')) return real(path, options);
 		const query = new URL(path, location.href).searchParams;
-		const from = Number(query.get('after') ?? 10000), limit = 1000; // more than was asked for: fewer requests
+		const from = Number(query.get('after') ?? 10000), limit = 1000; // more than requested, so that there are fewer requests
 		const traces = Array.from({ length: Math.min(limit, from) }, (_, i) => one(from - i));
 		return Promise.resolve(new Response(JSON.stringify({ traces, next: from > limit ? String(from - limit) : undefined })));
 	};

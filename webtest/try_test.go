@@ -2,8 +2,8 @@ package webtest
 
 import "testing"
 
-// A tool is called through its form. An argument that does not fit has its error beside the field;
-// the answer, its trace and the log are below.
+// A tool is called with its form. An invalid argument has its error beside the field. The answer,
+// its trace and the log are below.
 func TestTryATool(t *testing.T) {
 	p := newTab(t, newSite(t), "/try")
 	p.picture("try")
@@ -38,7 +38,7 @@ func TestTryATool(t *testing.T) {
 	p.seeIn("[data-step=lamp]", "switch")
 }
 
-// A tool whose plugin crashes has a trace as well: what was sent, and how the call ended.
+// A call whose plugin crashes has a trace too, with what was sent and how the call ended.
 func TestTryAToolThatCrashes(t *testing.T) {
 	p := newTab(t, newSite(t), "/try/tool/tuner.crash")
 	p.click("=Call")
@@ -68,7 +68,7 @@ func TestTryAPoint(t *testing.T) {
 	p.see("There is no tool none")
 	p.open("/try/point/turn.final")
 	p.click("=Send")
-	p.until("both plugins to be asked", `document.querySelectorAll('main [role=tab]').length === 2`)
+	p.until("both plugins to be called", `document.querySelectorAll('main [role=tab]').length === 2`)
 	p.click("#tried-1")
 	p.seeIn("[data-step=sign]", "-- signed")
 }

@@ -1,4 +1,5 @@
-// Compares answers with the schemas that describe them: types, what is required, what may be null, enums, and fields that no schema has.
+// Compares answers with the schemas that describe them: types, required fields, null, enums, and
+// fields that no schema has.
 import type { Middleware } from "openapi-fetch";
 
 type Schema = {
@@ -14,7 +15,7 @@ type Schema = {
 type Operation = { responses: Record<string, { content?: Record<string, { schema?: Schema }> }> };
 type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
 
-// check looks at each answer of JSON, and throws where it is not as it is described.
+// check compares each JSON answer with its description, and throws an error if they differ.
 export function check(address: string): NonNullable<Middleware["onResponse"]> {
   let fetched: Promise<Document> | undefined;
   return async ({ request, response, schemaPath }) => {
@@ -43,7 +44,8 @@ function* differences(d: Document, at: string, given: Schema, value: unknown): G
   else if (value !== null && typeof value === "object") yield* fields(d, at, schema, value as Record<string, unknown>);
 }
 
-// Fields may come that no schema has; those that are there today are described.
+// A client must accept fields that no schema has, but every field of today's answers must be
+// described.
 function* fields(d: Document, at: string, schema: Schema, value: Record<string, unknown>): Generator<string> {
   for (const name of schema.required ?? []) if (!(name in value)) yield `${at}: has no ${name}`;
   const others = schema.additionalProperties;

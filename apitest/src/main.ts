@@ -1,5 +1,6 @@
-// A program as a user of the API would write it, against types that are generated from what the daemon says of itself. It asks for
-// plugins, jobs, runs and health, sends a message, and compares each answer with its schema: see conforms.ts.
+// A program that uses the API through types generated from the daemon's OpenAPI description. It
+// requests plugins, jobs, runs and health, sends a message, and compares each answer with its
+// schema (conforms.ts).
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
@@ -13,7 +14,8 @@ assert(baseUrl, "usage: main.js ADDRESS");
 const client = createClient<paths>({ baseUrl });
 client.use({ onResponse: check(baseUrl) });
 
-// got is the answer, or an error with the daemon's own words. Some routes answer with events, a string, where they are asked for.
+// got returns the answer, or throws the daemon's error. On request some routes answer with a stream
+// of events, which is a string here.
 function got<T>(answer: { data?: T; error?: object; response: Response }): Exclude<T, string | undefined> {
   const { data, error, response } = answer;
   if (data === undefined || typeof data === "string") throw new Error(`${response.url}: ${JSON.stringify(error ?? data)}`);
@@ -68,7 +70,7 @@ async function jobs(): Promise<void> {
   assert.equal(got(await client.GET("/v1/jobs/{agent}", { params: { path: { agent } } }))[0]?.last_run?.id, run.id);
 }
 
-// ended asks for a run until it is over.
+// ended requests a run until it is over.
 async function ended(run: Run): Promise<Run> {
   const [agent, schedule, time] = run.id.split("/") as [string, string, string];
   for (const until = Date.now() + 60_000; Date.now() < until && run.status === "running"; ) {

@@ -23,8 +23,7 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient makes a client of the daemon at url. Its connections are kept, up to as many as it ever
-// had at once.
+// NewClient makes a client of the daemon at url. It keeps all its connections open for reuse.
 func NewClient(url string) *Client {
 	return &Client{url: url, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}}
 }
@@ -32,8 +31,8 @@ func NewClient(url string) *Client {
 // Close ends the connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Call makes a request with a JSON body, nil for none, and decodes the answer into out, nil where
-// it is of no interest.
+// Call makes a request with a JSON body and decodes the answer into out. A nil in sends no body, a
+// nil out ignores the answer.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -77,8 +76,8 @@ func (c *Client) do(ctx context.Context, method, path string, in any) (*http.Res
 	return c.http.Do(r)
 }
 
-// List gets a list into out: the answer itself, as older daemons send it, or what an object has
-// under a name.
+// List decodes a list into out. The list is the answer itself, as older daemons send it, or the
+// named field of an object.
 func (c *Client) List(ctx context.Context, path, name string, out any) error {
 	var answer json.RawMessage
 	if err := c.Call(ctx, "GET", path, nil, &answer); err != nil {
@@ -99,7 +98,7 @@ func (c *Client) List(ctx context.Context, path, name string, out any) error {
 	return nil
 }
 
-// CreateSession begins a session with these python plugins, and returns its id.
+// CreateSession creates a session with these python plugins, and returns its id.
 func (c *Client) CreateSession(ctx context.Context, plugins ...string) (string, error) {
 	var s struct {
 		ID string `json:"id"`
@@ -112,12 +111,12 @@ func (c *Client) CreateSession(ctx context.Context, plugins ...string) (string, 
 	return s.ID, err
 }
 
-// DeleteSession forgets a session.
+// DeleteSession deletes a session.
 func (c *Client) DeleteSession(ctx context.Context, id string) error {
 	return c.Call(ctx, "DELETE", "/v1/sessions/"+id, nil, nil)
 }
 
-// A Turn is what became of a message.
+// A Turn is the result of a message.
 type Turn struct {
 	Turn   string `json:"turn"`
 	Status string `json:"status"`
@@ -125,7 +124,7 @@ type Turn struct {
 	Error  any    `json:"error"`
 }
 
-// Send sends a message, and returns when it was answered. A turn that is not done is an error.
+// Send sends a message, and returns after the answer. A turn that did not complete is an error.
 func (c *Client) Send(ctx context.Context, session, text string) (Turn, error) {
 	var t Turn
 	err := c.Call(ctx, "POST", "/v1/sessions/"+session+"/message", map[string]any{"text": text}, &t)
@@ -135,7 +134,7 @@ func (c *Client) Send(ctx context.Context, session, text string) (Turn, error) {
 	return t, err
 }
 
-// An Entry is one entry of a transcript, as far as it is looked at.
+// An Entry is one entry of a transcript, with the fields that are compared.
 type Entry struct {
 	Sequence uint64 `json:"seq"`
 	Turn     string `json:"turn"`
@@ -146,14 +145,14 @@ type Entry struct {
 	} `json:"message"`
 }
 
-// Transcript is all that was said in a session.
+// Transcript returns all entries of a session's transcript.
 func (c *Client) Transcript(ctx context.Context, session string) ([]Entry, error) {
 	var all []Entry
 	err := c.Call(ctx, "GET", "/v1/sessions/"+session+"/transcript", nil, &all)
 	return all, err
 }
 
-// Metrics are the daemon's counters. Those of one name are added up over their labels.
+// Metrics returns the daemon's counters, by name. Counters that differ only in labels are added up.
 func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -173,7 +172,7 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
 			continue
 		}
 		name, _, _ = strings.Cut(name, "{")
-		at := strings.LastIndexByte(value, ' ') // labels may have blanks in them
+		at := strings.LastIndexByte(value, ' ') // labels may contain spaces
 		number, err := strconv.ParseFloat(value[at+1:], 64)
 		if err != nil {
 			return nil, fmt.Errorf("GET /metrics: %.100q: %w", lines.Text(), err)
@@ -183,8 +182,8 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
 	return sums, lines.Err()
 }
 
-// Dropped is how many events the daemon could not keep, as its metrics tell, and its health, which
-// older ones lack it in.
+// Dropped returns how many events the daemon could not store. The number is in its metrics, and for
+// older daemons in its health.
 func (c *Client) Dropped(ctx context.Context) (int, error) {
 	var health struct {
 		Dropped int `json:"events_dropped"`

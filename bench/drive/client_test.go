@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// answering is a client of a server that answers every request with a text.
+// answering returns a client of a server that answers every request with text.
 func answering(t *testing.T, text string) *Client {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }))
 	t.Cleanup(s.Close)
@@ -21,9 +21,9 @@ func TestList(t *testing.T) {
 		rule, answer string
 		want         []int // nil: an error
 	}{
-		{"a list is one", `[1,2]`, []int{1, 2}},
-		{"so is a page", `{"items":[1,2],"next":"x"}`, []int{1, 2}},
-		{"an object without it is none", `{"others":[1]}`, nil},
+		{"a bare list", `[1,2]`, []int{1, 2}},
+		{"a page with the list in a field", `{"items":[1,2],"next":"x"}`, []int{1, 2}},
+		{"an object without the field is an error", `{"others":[1]}`, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var got []int

@@ -16,26 +16,25 @@ import (
 )
 
 const (
-	// readyWithin bounds the start of a daemon: its plugins may be sandboxed Python programs, on a
+	// readyWithin limits the start of a daemon: its plugins may be sandboxed Python programs on a
 	// busy machine.
 	readyWithin = 2 * time.Minute
-	// stopWithin bounds its end. Turns get ten seconds there, and plugins their own.
+	// stopWithin limits its shutdown, in which turns get ten seconds and plugins their own time.
 	stopWithin = time.Minute
 )
 
 // A Daemon is a running `patchbay serve`.
 type Daemon struct {
 	URL  string // of its HTTP API
-	Home string // everything it reads and writes lies below
+	Home string // contains everything it reads and writes
 
 	client *Client // for samples
 	cmd    *exec.Cmd
 	log    *os.File
-	ended  chan error // what Wait returned, once
+	ended  chan error // gets the error of Wait, once
 }
 
-// Environ is an environment in which every place that configuration and plugins are searched lies
-// under home.
+// Environ returns an environment in which all configuration and plugins are searched under home.
 func Environ(home string) []string {
 	return []string{
 		"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + os.TempDir(),
@@ -67,13 +66,13 @@ func Start(ctx context.Context, program, home string) (*Daemon, error) {
 	return d, nil
 }
 
-// awaitReady reads the line that tells the address, and has the rest of stdout read until the
+// awaitReady reads the line with the address. A goroutine reads the rest of stdout until the
 // process ends.
 func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
 	line := make(chan string, 1)
 	go func() {
 		lines := bufio.NewReader(out)
-		first, _ := lines.ReadString('\n') // an early end is told by the exit code
+		first, _ := lines.ReadString('\n') // if the daemon ended early, Wait says why
 		line <- first                      //
 		_, _ = io.Copy(io.Discard, lines)  //
 		d.ended <- d.cmd.Wait()            // after stdout: Wait closes the pipe
@@ -86,7 +85,7 @@ func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
 			HTTP string `json:"http"`
 		}
 		if err := json.Unmarshal([]byte(first), &ready); err != nil || ready.HTTP == "" {
-			return fmt.Errorf("the daemon is not ready, it says %.200q: %s", first, d.lastWords())
+			return fmt.Errorf("the daemon is not ready, it printed %.200q: %s", first, d.lastWords())
 		}
 		d.URL = strings.TrimSuffix(ready.HTTP, "/")
 		d.client = NewClient(d.URL)
@@ -96,16 +95,17 @@ func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
 	}
 }
 
-// PID is the daemon's process.
+// PID returns the daemon's process id.
 func (d *Daemon) PID() int { return d.cmd.Process.Pid }
 
-// Stop asks the daemon to end and waits for it; one that does not end is killed, which is an error.
+// Stop sends SIGTERM to the daemon and waits for its exit. It kills a daemon that does not exit,
+// and returns an error.
 func (d *Daemon) Stop() error {
 	defer d.log.Close()
 	if d.client != nil {
 		d.client.Close()
 	}
-	_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which its exit code tells
+	_ = d.cmd.Process.Signal(syscall.SIGTERM) // if it has already ended, Wait says why
 	select {
 	case err := <-d.ended:
 		if err != nil {
@@ -117,7 +117,7 @@ func (d *Daemon) Stop() error {
 	}
 }
 
-// lastWords is the end of the log.
+// lastWords returns the end of the log.
 func (d *Daemon) lastWords() string {
 	text, err := os.ReadFile(d.log.Name())
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Daemon) lastWords() string {
 	return strings.TrimSpace(string(text[max(0, len(text)-2000):]))
 }
 
-// Log is how often each of the words occurs in the daemon's log.
+// Log returns how often each of the words occurs in the daemon's log.
 func (d *Daemon) Log(words ...string) (map[string]int, error) {
 	text, err := os.ReadFile(d.log.Name())
 	if err != nil {

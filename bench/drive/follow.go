@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// An Event is one of the daemon's stream.
+// An Event is one event of the daemon's stream.
 type Event struct {
-	ID   uint64 // 0: of none
+	ID   uint64 // 0: the event has no id
 	Kind string
 	Data string
 }
 
-// ErrEnough ends a stream that has told enough.
+// ErrEnough is returned by a callback of Follow to end the stream without an error.
 var ErrEnough = errors.New("enough")
 
-// Follow calls f with the events after an id, nil for those from now on, until ctx ends, the daemon
-// ends the stream, or f returns an error. It returns nil where f returned [ErrEnough].
+// Follow calls f with each event after the id; nil means from now on. It returns when ctx ends,
+// when the daemon ends the stream, or when f returns an error. It returns nil if f returned
+// [ErrEnough].
 func (c *Client) Follow(ctx context.Context, after *uint64, f func(Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -39,7 +40,7 @@ func (c *Client) Follow(ctx context.Context, after *uint64, f func(Event) error)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 300)) // the status tells enough where this fails
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 300)) // without the text, the status must suffice
 		return fmt.Errorf("GET /v1/events: %s: %s", answer.Status, text)
 	}
 	err = eachEvent(answer.Body, f)
@@ -74,8 +75,7 @@ func eachEvent(in io.Reader, f func(Event) error) error {
 	}
 }
 
-// take reads one line of an event. Comments and the time to wait before a reconnection are passed
-// over.
+// take reads one line of an event. It ignores comments and retry fields.
 func (e *Event) take(line string) (err error) {
 	name, value, _ := strings.Cut(line, ": ")
 	switch name {

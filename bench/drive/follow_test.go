@@ -21,7 +21,7 @@ func TestEachEvent(t *testing.T) {
 	}
 }
 
-func TestEachEventRefusesAnIDThatIsNone(t *testing.T) {
+func TestEachEventRefusesAnInvalidID(t *testing.T) {
 	if err := eachEvent(strings.NewReader("id: x\nevent: a\n\n"), func(Event) error { return nil }); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("error is %v", err)
 	}

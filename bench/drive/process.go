@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// A Sample is what a daemon uses at a moment.
+// A Sample is what a daemon uses at one moment.
 type Sample struct {
 	RSS        float64 `json:"rss_mb"`        // resident memory, pages of the program's file included
 	Anonymous  float64 `json:"anonymous_mb"`  // resident memory that is its own
 	Files      int     `json:"descriptors"`   // open descriptors
 	Goroutines int     `json:"goroutines"`    //
 	Heap       float64 `json:"heap_inuse_mb"` // spans of the Go heap in use, garbage included
-	Processor  float64 `json:"cpu_seconds"`   // used since it began, its children not included
+	Processor  float64 `json:"cpu_seconds"`   // used since its start, without its children
 }
 
-// Sample looks at the daemon.
+// Sample returns what the daemon uses now.
 func (d *Daemon) Sample(ctx context.Context) (Sample, error) {
 	s, err := Memory(d.PID())
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *Daemon) Sample(ctx context.Context) (Sample, error) {
 	return s, nil
 }
 
-// Memory is how much a process has resident, of the one kind and of both, in megabytes.
+// Memory returns the resident memory of a process in megabytes, in the fields RSS and Anonymous.
 func Memory(pid int) (s Sample, err error) {
 	status, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -67,11 +67,11 @@ func Memory(pid int) (s Sample, err error) {
 	return s, nil
 }
 
-// ticks is how many a second has in /proc/PID/stat, on every Linux there is.
+// ticks is the number of clock ticks a second in /proc/PID/stat. It is the same on every Linux.
 const ticks = 100
 
-// Processor is how many seconds of a processor a process has used since it began, its children not
-// included.
+// Processor returns how many seconds of processor time a process has used since its start, without
+// its children.
 func Processor(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -108,7 +108,7 @@ func Left(home string) ([]string, error) {
 	return left, nil
 }
 
-// usesHome is false for a process that ends meanwhile, and for one that may not be looked at.
+// usesHome is false for a process that ends meanwhile, and for one that we may not inspect.
 func usesHome(pid int, home string) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	for _, name := range []string{"environ", "cmdline"} {
@@ -128,7 +128,7 @@ func commandLine(pid int) string {
 	return strings.ReplaceAll(strings.TrimRight(string(text), "\x00"), "\x00", " ")
 }
 
-// Children are the processes that descend from a process, itself not included.
+// Children returns the descendants of a process, without the process itself.
 func Children(pid int) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -166,7 +166,7 @@ func parentOf(pid int) (int, bool) {
 	return parent, err == nil
 }
 
-// DiskUse is the size of all files below a directory, in megabytes, as far as they take up room.
+// DiskUse returns the disk space of all files below a directory, in megabytes.
 func DiskUse(dir string) (float64, error) {
 	var total int64
 	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {

@@ -4,5 +4,5 @@ package drive
 
 import "io/fs"
 
-// taken is how much room a file takes up, as far as can be told.
+// taken returns the size of a file: this system does not say how much disk space it takes.
 func taken(info fs.FileInfo) int64 { return info.Size() }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// taken is how much room a file takes up.
+// taken returns how much disk space a file takes.
 func taken(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(s.Blocks) * 512

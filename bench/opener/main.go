@@ -1,7 +1,7 @@
-// Opener starts the plugins of a directory, again and again, and says how long that took: through
-// Patchbay, as a program that embeds it does, or bare, which is the least that any host must do.
-// It is a small program of its own because Patchbay starts the host's program once more, as the
-// guardian. The benchmark itself contains every peer, and no host is as large as that.
+// Opener starts the plugins of a directory, again and again, and prints how long that took: through
+// Patchbay, as a program that embeds it does, or bare, which is the least that any host must do. It
+// is a separate small program because Patchbay starts the host's program once more, as the
+// guardian. The benchmark itself contains all peers, so it is larger than any real host.
 //
 //	opener HOME COUNT    reads lines "open" and "bare", and answers each with milliseconds
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// serve answers each line of stdin with the time that the start took.
+// serve starts the plugins for each line of stdin, and answers with the time that it took.
 func serve(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: opener HOME COUNT")

@@ -1,11 +1,11 @@
-// Command soak runs one `patchbay serve` for an hour under a load that does not let up, and checks
-// what must still hold then.
+// Command soak runs one `patchbay serve` for an hour under constant load, and checks that it lost
+// nothing and did not grow.
 //
 //	go run ./soak --program PATH [--for 1h] [--sessions 50] [--pause 0] [--json]
 //
-// It is not a benchmark: what it tells about speed is by the way. It looks for what shows only
-// after a long time: an event or a message that is lost once in a hundred thousand, memory and
-// descriptors that grow, a process that stays.
+// It is not a benchmark, although it prints a speed. It looks for faults that show only after a
+// long time: an event or a message that is lost once in a hundred thousand, growing memory and
+// descriptors, a process that is left behind.
 //
 //	main
 //	└─ soak.run
@@ -17,5 +17,6 @@
 //	   ├─ sampler        memory, descriptors, goroutines, disk
 //	   └─ soak.judge     every check, each with what was found and what was allowed
 //
-// Data on disk is bounded: a session is deleted after so many messages, and its events go with it.
+// Data on disk is limited: a session is deleted after --messages messages, together with its
+// events.
 package main

@@ -11,8 +11,8 @@ import (
 //go:embed plugins
 var plugins embed.FS
 
-// places are where each of the embedded plugins belongs, by the first part of its path: where its
-// dialect looks for it.
+// places returns where each embedded plugin is installed, so that its dialect finds it, by the
+// first part of its path.
 func places() map[string]string {
 	return map[string]string{
 		"words":                "scaffold/plugins/words",
@@ -24,10 +24,10 @@ func places() map[string]string {
 	}
 }
 
-// pluginCount is how many plugins there are: all but the agent, which is none.
+// pluginCount returns the number of plugins: all places except that of the agent.
 func pluginCount() int { return len(places()) - 1 }
 
-// furnish makes a fresh home with the plugins in it.
+// furnish makes a fresh home with the plugins.
 func furnish() (string, error) {
 	home, err := os.MkdirTemp("", "patchbay-soak-")
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// keepEvery is how often a plugin is asked to store something, and commandEvery how often a
-// process-per-call plugin sees a command.
+// keepEvery is the time between two calls of the plugin that stores, commandEvery the time between
+// two commands for the process-per-call plugin.
 const (
 	keepEvery    = 200 * time.Millisecond
 	commandEvery = 2 * time.Second
 )
 
-// A keeper uses plugins that no turn uses: one that stores, and one that is a process for each
+// A keeper uses the plugins that no turn uses: one that stores, and one with a process for each
 // call.
 type keeper struct {
 	client *drive.Client
 	ledger *ledger
 }
 
-// keep has a plugin store a note, read it back, and delete the one before, so that there is one key
-// at most.
+// keep makes a plugin store a note, read it back, and delete the note before, so that there is at
+// most one key.
 func (k *keeper) keep(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if err := k.note(context.WithoutCancel(ctx), n); err != nil {
@@ -55,12 +55,13 @@ func (k *keeper) note(ctx context.Context, n int) error {
 		return fmt.Errorf("note %d: %s", n, out.Error)
 	}
 	if err := json.Unmarshal([]byte(out.Result), &kept); err != nil || kept.Note != note || kept.Keys != 1 {
-		return fmt.Errorf("note %d: stored %q, found %.200q, where one key should be", n, note, out.Result)
+		return fmt.Errorf("note %d: stored %q, found %.200q; wanted the note and one key", n, note, out.Result)
 	}
 	return nil
 }
 
-// command fires an event of a command by hand: the plugin that sees it is started, asked and gone.
+// command fires the event of a command, for which the plugin's process is started, called and
+// ended.
 func (k *keeper) command(ctx context.Context) {
 	for ctx.Err() == nil {
 		var out struct {
@@ -80,8 +81,8 @@ func (k *keeper) command(ctx context.Context) {
 	}
 }
 
-// runs are the ticks of the agent, the oldest first, or what is wrong with them: each must have
-// succeeded, one for each minute.
+// runs returns the ticks of the agent's runs, the oldest first. It is an error if a run did not
+// succeed, or if there was not one for each minute.
 func runs(ctx context.Context, client *drive.Client) (ticks []time.Time, err error) {
 	var all []struct {
 		ID     string    `json:"id"`

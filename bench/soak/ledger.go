@@ -8,11 +8,11 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// remembered is how many of the newest events the ledger knows: those a replay may read, and more
-// than any follower is behind.
+// remembered is how many of the newest events the ledger stores. A replay reads only these, and no
+// follower is so many events behind.
 const remembered = 1 << 17
 
-// manyFaults ends the soak: what comes after is not worth waiting for.
+// manyFaults is the number of faults that ends the soak.
 const manyFaults = 1000
 
 // A seen is an event as the first follower saw it.
@@ -29,16 +29,16 @@ type end struct {
 	id   uint64
 }
 
-// A ledger is what all followers have seen, and what went wrong.
+// A ledger stores what all followers have seen, and counts the faults.
 type ledger struct {
 	messages atomic.Int64 // acknowledged
 	compared atomic.Int64 // found in a transcript
 	sessions atomic.Int64 // deleted
 	notes    atomic.Int64 // stored, read back and deleted
-	commands atomic.Int64 // that the process-per-call plugin saw
+	commands atomic.Int64 // seen by the process-per-call plugin
 	replays  atomic.Int64
 	replayed atomic.Int64 // events
-	excused  atomic.Int64 // holes that deleted sessions have left
+	excused  atomic.Int64 // missing ids of deleted sessions
 
 	mu       sync.Mutex      // protects the fields below
 	head     uint64          // the newest id
@@ -54,7 +54,7 @@ func newLedger(abort func()) *ledger {
 	return &ledger{ring: make([]seen, remembered), ends: make(map[string]end), deleted: make(map[string]bool), faults: make(map[string]int), abort: abort}
 }
 
-// fault counts something that must not be.
+// fault counts a fault of one kind.
 func (l *ledger) fault(kind, format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,8 @@ func (l *ledger) faultsOf(kind string) int {
 	return l.faults[kind]
 }
 
-// note keeps what a follower has seen, and tells whether it is what others saw under that id.
+// note stores an event that a follower has seen, and reports whether other followers saw the same
+// event under that id.
 func (l *ledger) note(e drive.Event, session, turn string, sum uint32) (same bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +94,7 @@ func (l *ledger) note(e drive.Event, session, turn string, sum uint32) (same boo
 	return true
 }
 
-// excuse tells whether an id that was not sent is of a session that is deleted.
+// excuse reports whether a missing id belongs to a deleted session.
 func (l *ledger) excuse(id uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +127,7 @@ func (l *ledger) newest() uint64 {
 	return l.head
 }
 
-// at is the event with an id, where it is still remembered.
+// at returns the event with an id, if it is still stored.
 func (l *ledger) at(id uint64) (seen, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,20 +58,20 @@ func parse(args []string) (options, error) {
 	var o options
 	set := flag.NewFlagSet("soak", flag.ExitOnError)
 	set.StringVar(&o.program, "program", beside("patchbay"), "the patchbay `program` to run")
-	set.DurationVar(&o.length, "for", time.Hour, "how `long` the load goes on")
-	set.IntVar(&o.sessions, "sessions", 50, "sessions that are sent messages at once")
-	set.IntVar(&o.messages, "messages", 100, "messages after which a session is compared, deleted and replaced")
-	set.IntVar(&o.watchers, "followers", 8, "followers of all events; every second one leaves and comes back")
+	set.DurationVar(&o.length, "for", time.Hour, "how `long` the load lasts")
+	set.IntVar(&o.sessions, "sessions", 50, "how many sessions get messages at once")
+	set.IntVar(&o.messages, "messages", 100, "after how many messages a session is compared, deleted and replaced")
+	set.IntVar(&o.watchers, "followers", 8, "how many followers read all events; every second one leaves and comes back")
 	set.IntVar(&o.replays, "replays", 10_000, "how often a stretch of the journal is read again, spread over the time")
-	set.DurationVar(&o.pause, "pause", 0, "`time` a session waits between two messages: for less load")
+	set.DurationVar(&o.pause, "pause", 0, "how `long` a session waits between two messages")
 	set.DurationVar(&o.intervals, "progress", time.Minute, "`time` between two lines of progress, on stderr")
 	set.BoolVar(&o.json, "json", false, "print the summary as JSON")
-	set.BoolVar(&o.keepHome, "keep", false, "keep the daemon's home; it is kept anyway where a check fails")
+	set.BoolVar(&o.keepHome, "keep", false, "keep the daemon's home; it is always kept if a check fails")
 	if err := set.Parse(args); err != nil {
 		return o, err
 	}
 	if o.length < 10*time.Second || o.sessions < 1 || o.messages < 1 || o.watchers < 1 || o.replays < 0 {
-		return o, fmt.Errorf("--for wants ten seconds at least, --sessions, --messages and --followers one")
+		return o, fmt.Errorf("--for must be at least ten seconds; --sessions, --messages and --followers must be at least one")
 	}
 	if _, err := os.Stat(o.program); err != nil {
 		return o, fmt.Errorf("%w: name the program with --program, or run `make soak`, which builds it", err)
@@ -81,11 +81,11 @@ func parse(args []string) (options, error) {
 	return o, err
 }
 
-// beside is a program in the directory of this one.
+// beside returns the path of a program in the directory of this one.
 func beside(name string) string {
 	self, err := os.Executable()
 	if err != nil {
-		return name // which is then not found, and said so
+		return name // it is not found then, and the error says so
 	}
 	return filepath.Join(filepath.Dir(self), name)
 }

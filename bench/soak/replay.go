@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// longestReplay is how many events are read again at most: several times what a follower asks
-	// the engine for at once.
+	// longestReplay is how many events one replay reads at most. It is several times the number
+	// that a follower requests from the engine at once.
 	longestReplay = 1000
-	// replayWithin bounds one replay.
+	// replayWithin limits the time of one replay.
 	replayWithin = time.Minute
 )
 
@@ -21,7 +21,7 @@ const (
 type replayer struct {
 	client *drive.Client
 	ledger *ledger
-	every  time.Duration // from the beginning of one to that of the next
+	every  time.Duration // from the start of one replay to the start of the next
 }
 
 func (r *replayer) replay(ctx context.Context) {
@@ -32,9 +32,9 @@ func (r *replayer) replay(ctx context.Context) {
 	}
 }
 
-// stretch reads again what lies behind a random id, up to the newest that is known, and wants every
-// event that the followers have seen there, with the same data; those of sessions that are deleted
-// may be missing.
+// stretch reads the events after a random id again, up to the newest known one. Every event that
+// the followers have seen there must come, with the same data. Only events of deleted sessions may
+// be missing.
 func (r *replayer) stretch(ctx context.Context) {
 	head := r.ledger.newest()
 	if head < 2 {
@@ -66,7 +66,7 @@ func (r *replayer) stretch(ctx context.Context) {
 	r.ledger.replays.Add(1)
 }
 
-// same wants an event to be what the followers saw.
+// same counts a fault if an event differs from what the followers saw.
 func (r *replayer) same(e drive.Event) {
 	r.ledger.replayed.Add(1)
 	if was, known := r.ledger.at(e.ID); known && was.sum != crc32.ChecksumIEEE([]byte(e.Data)) {
@@ -76,13 +76,13 @@ func (r *replayer) same(e drive.Event) {
 
 func (r *replayer) missing(after, id uint64) {
 	if !r.ledger.excuse(id) {
-		was, _ := r.ledger.at(id) // of no kind, where it is not remembered
+		was, _ := r.ledger.at(id) // the kind is empty if the event is no longer stored
 		r.ledger.fault("replay differs", "after %d: %d (%s) was not sent", after, id, was.kind)
 	}
 }
 
-// onlyDeleted tells whether all that a replay did not get is of deleted sessions: then nothing more
-// comes, and it is right to wait.
+// onlyDeleted reports whether all events that a replay did not get belong to deleted sessions. Then
+// no event follows, and waiting in vain is not a fault.
 func (r *replayer) onlyDeleted(next, head uint64) bool {
 	for ; next <= head; next++ {
 		if !r.ledger.excuse(next) {

@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// A Report is what came of the soak.
+// A Report is the result of the soak.
 type Report struct {
 	OK       bool           `json:"ok"`
 	Seconds  float64        `json:"seconds"`
@@ -43,23 +43,23 @@ func (r *Report) check(what string, ok bool, format string, args ...any) {
 	r.OK = r.OK && ok
 }
 
-// Growth that is allowed between the second quarter of the time and the last: a tenth, and a little
-// for what is small.
+// The growth that is allowed from the second quarter of the time to the last: a factor, and a
+// constant for small values.
 const (
 	growthAllowed  = 0.10
 	memoryAllowed  = 8.0  // MB more
 	countAllowed   = 10.0 // descriptors or goroutines more
-	diskAllowed    = 64.0 // MB more: the server removes what is deleted in whole blocks of 8 MB, for each stream
+	diskAllowed    = 64.0 // MB more: the server frees disk space in whole blocks of 8 MB, for each stream
 	diskGrowth     = 0.25
-	fewestReadings = 16 // below that a quarter says nothing
+	fewestReadings = 16 // fewer make a quarter meaningless
 )
 
-// shortestQuarter is how long the first quarter of the time must be for the others to be compared.
-// By then the daemon is warm: the engine remembers ids for a minute, and sessions have begun to be
-// deleted.
+// shortestQuarter is how long a quarter of the time must be for a comparison. After the first
+// quarter the daemon must be warm: the engine remembers ids for a minute, and the first sessions
+// must have been deleted.
 const shortestQuarter = 2 * time.Minute
 
-// total is how many faults there are of all kinds.
+// total returns the number of faults of all kinds.
 func (l *ledger) total() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *ledger) total() (n int) {
 	return n
 }
 
-// judge makes every check that wants a daemon which still runs.
+// judge makes all checks that need a running daemon.
 func (s *soak) judge(ctx context.Context) Report {
 	r := Report{OK: true, Seconds: s.loaded.Seconds(), Sessions: s.sessions, Pause: s.pause.String(), Readings: s.sampler.readings()}
 	r.check("the load went on to the end", s.loaded >= s.length, "%v of %v", s.loaded.Round(time.Second), s.length)
@@ -103,7 +103,7 @@ func (s *soak) awaitAll(ctx context.Context, r *Report) {
 	r.check(what, end > 0 && passed(s.watchers, end), "event %d, after %v", end, time.Since(begin).Round(time.Millisecond))
 }
 
-// counted are the checks of what was counted on the way.
+// counted checks the numbers that were counted during the load.
 func (s *soak) counted(r *Report) {
 	l := s.ledger
 	r.Messages, r.Events, r.Deleted = l.messages.Load(), l.newest(), l.sessions.Load()
@@ -130,7 +130,7 @@ func (s *soak) counted(r *Report) {
 	none("every command went through its plugin", fmt.Sprintf("%d commands", r.Commands), "command failed")
 }
 
-// kept is whether the journal dropped nothing, and no plugin had to be started again.
+// kept checks that the journal dropped no event, and that no plugin failed or was restarted.
 func (s *soak) kept(ctx context.Context, r *Report) {
 	dropped, err := s.client.Dropped(ctx)
 	r.check("the journal dropped nothing", err == nil && dropped == 0 && s.ledger.faultsOf("events dropped") == 0, "%d dropped%s", dropped, because(err))
@@ -146,18 +146,18 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-// ran is whether the agent ran once for every minute.
+// ran checks that the agent ran once for each minute.
 func (s *soak) ran(ctx context.Context, r *Report) {
 	ticks, err := runs(ctx, s.client)
-	wanted := min(int(s.loaded/time.Minute)-1, 999) // the last one may still run, and as many are told at most
+	wanted := min(int(s.loaded/time.Minute)-1, 999) // the last one may still run, and the API lists at most 999
 	r.Runs = len(ticks)
 	r.check("the agent ran once for each minute", err == nil && len(ticks) >= wanted, "%d runs%s", len(ticks), because(err))
 }
 
-// flat compares the last quarter with the second: the first one is for getting warm.
+// flat compares the last quarter with the second. In the first the daemon gets warm.
 func (r *Report) flat(list []reading) {
 	if length := time.Duration(r.Seconds * float64(time.Second)); length < 4*shortestQuarter || len(list) < fewestReadings {
-		r.check("memory, descriptors and disk are flat", true, "not judged: that takes %v at least, with %d readings; these are %v and %d",
+		r.check("memory, descriptors and disk are flat", true, "not judged: it needs at least %v and %d readings; there were %v and %d",
 			4*shortestQuarter, fewestReadings, length.Round(time.Second), len(list))
 		return
 	}
@@ -173,7 +173,7 @@ func (r *Report) flat(list []reading) {
 	grows("data on disk is bounded", " MB", diskGrowth, diskAllowed, func(v reading) float64 { return v.Disk })
 }
 
-// end stops the daemon, and looks for what it has left.
+// end stops the daemon, and checks its exit code, its log, and that no process is left.
 func (r *Report) end(d *drive.Daemon) {
 	err := d.Stop()
 	r.check("the daemon ended by itself, with exit code 0", err == nil, "%s", strings.TrimPrefix(because(err), ": "))
@@ -183,7 +183,7 @@ func (r *Report) end(d *drive.Daemon) {
 	r.check("the log has no error", err == nil && words["panic:"]+words["DATA RACE"]+words[" error: "] == 0, "%v%s", words, because(err))
 }
 
-// text is the summary for people.
+// text returns the summary for people.
 func (r Report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages in %.0f s (%.0f a second) by %d sessions at once, pause %s; %d events, %d sessions deleted\n\n",

@@ -10,13 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// A reading is what the daemon used at a moment, with the room on disk.
+// A reading is what the daemon used at one moment, with the disk space.
 type reading struct {
 	drive.Sample
 	Disk float64 `json:"disk_mb"`
 }
 
-// A sampler looks at the daemon again and again.
+// A sampler takes readings of the daemon at regular intervals.
 type sampler struct {
 	daemon *drive.Daemon
 	ledger *ledger
@@ -61,7 +61,7 @@ func (s *sampler) latest() reading {
 	return list[len(list)-1]
 }
 
-// quarter is the median of one quantity in one quarter of the time, counted from 0.
+// quarter returns the median of one quantity in quarter q of the time, counted from 0.
 func quarter(list []reading, q int, of func(reading) float64) float64 {
 	var values []float64
 	for _, r := range list[len(list)*q/4 : len(list)*(q+1)/4] {

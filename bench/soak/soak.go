@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// mostSamples is about how many times the daemon is looked at.
+// mostSamples is about how many readings are taken.
 const mostSamples = 720
 
 // A soak is one run.
@@ -33,7 +33,7 @@ func newSoak(o options) *soak {
 	return s
 }
 
-// run is the whole: start, load, checks, end.
+// run starts the daemon, puts it under load, checks it and stops it.
 func (s *soak) run(ctx context.Context) (Report, error) {
 	home, err := furnish()
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *soak) run(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-// prepare wants every plugin ready, and turns the python plugins on.
+// prepare checks that every plugin is ready, and turns the python plugins on.
 func (s *soak) prepare(ctx context.Context) error {
 	var plugins []struct {
 		Name  string  `json:"name"`
@@ -79,7 +79,7 @@ func (s *soak) prepare(ctx context.Context) error {
 		}
 	}
 	if len(plugins) != pluginCount() {
-		return fmt.Errorf("%d plugins are there, wanted %d", len(plugins), pluginCount())
+		return fmt.Errorf("found %d plugins, wanted %d", len(plugins), pluginCount())
 	}
 	return s.client.Call(ctx, "POST", "/feature/plugins/enable", nil, nil)
 }
@@ -93,7 +93,7 @@ func (s *soak) follow(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// load goes on for as long as was asked for, or until there is no point in it any more.
+// load lasts for the time of --for, or until there are too many faults.
 func (s *soak) load(ctx context.Context) {
 	ctx, s.stop = context.WithTimeout(ctx, s.length)
 	defer s.stop()
@@ -118,7 +118,7 @@ func (s *soak) load(ctx context.Context) {
 	all.Wait()
 }
 
-// progress prints a line now and then.
+// progress prints a line at regular intervals.
 func (s *soak) progress(ctx context.Context) {
 	last, at := int64(0), s.began
 	for {

@@ -13,7 +13,7 @@ func event(id uint64, session string) drive.Event {
 	return drive.Event{ID: id, Kind: "point", Data: `{"session_id":"` + session + `","turn":"t"}`}
 }
 
-// TestWatcher: what a follower must notice.
+// TestWatcher: a follower notices each kind of fault.
 func TestWatcher(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
@@ -21,13 +21,13 @@ func TestWatcher(t *testing.T) {
 		fault  string // "": none
 	}{
 		{"ids in a row are fine", []drive.Event{event(1, "a"), event(2, "a"), event(3, "b")}, ""},
-		{"an id that was not sent is a hole", []drive.Event{event(1, "a"), event(3, "a")}, "hole"},
-		{"so is the first", []drive.Event{event(2, "a")}, "hole"},
+		{"a missing id is a hole", []drive.Event{event(1, "a"), event(3, "a")}, "hole"},
+		{"a missing first id is a hole", []drive.Event{event(2, "a")}, "hole"},
 		{"an id that comes again is seen twice", []drive.Event{event(1, "a"), event(1, "a")}, "seen twice"},
-		{"so is one that comes late", []drive.Event{event(1, "a"), event(2, "a"), event(1, "a")}, "seen twice"},
-		{"a gap that is told is a fault", []drive.Event{event(1, "a"), {Kind: "gap", Data: "{}"}}, "gap told"},
-		{"so are events that were dropped", []drive.Event{{ID: 1, Kind: "events.dropped", Data: "{}"}}, "events dropped"},
-		{"so is one that cannot be read", []drive.Event{{ID: 1, Kind: "events.unreadable", Data: "{}"}}, "event unreadable"},
+		{"an id that comes late is seen twice", []drive.Event{event(1, "a"), event(2, "a"), event(1, "a")}, "seen twice"},
+		{"a gap event is a fault", []drive.Event{event(1, "a"), {Kind: "gap", Data: "{}"}}, "gap told"},
+		{"dropped events are a fault", []drive.Event{{ID: 1, Kind: "events.dropped", Data: "{}"}}, "events dropped"},
+		{"an unreadable event is a fault", []drive.Event{{ID: 1, Kind: "events.unreadable", Data: "{}"}}, "event unreadable"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			w := newWatcher()
@@ -68,32 +68,32 @@ func TestOnlyADeletedSessionExcusesAHole(t *testing.T) {
 		t.Errorf("%d faults, %d excused: %v", n, first.ledger.excused.Load(), first.ledger.faults)
 	}
 	if first.ledger.excuse(1) || first.ledger.excuse(4) {
-		t.Error("an event of a living session, or one that was never seen, is excused")
+		t.Error("a missing event of an existing session, or of an unknown one, is excused")
 	}
 }
 
-// TestTheSessionOfAnEvent: a session that is created has its id elsewhere than other events, and
-// that event is deleted with it. The event that tells of its deletion is of no session, and stays.
+// TestTheSessionOfAnEvent: session.created has the id of the session in another field than other
+// events, and is deleted with the session. session.deleted belongs to no session, and stays.
 func TestTheSessionOfAnEvent(t *testing.T) {
 	w := newWatcher()
 	w.take(drive.Event{ID: 1, Kind: "session.created", Data: `{"id":"a","plugins":[]}`})
 	w.take(drive.Event{ID: 2, Kind: "session.deleted", Data: `{"id":"a"}`})
 	w.ledger.gone("a")
 	if !w.ledger.excuse(1) {
-		t.Error("that a session was created is not excused, and it is deleted")
+		t.Error("the missing session.created of a deleted session is not excused")
 	}
 	if w.ledger.excuse(2) {
-		t.Error("that a session was deleted is excused")
+		t.Error("a missing session.deleted is excused")
 	}
 }
 
-// TestAReplaySaysWhatItMisses: a replay that lacks an event names the kind of that event.
+// TestAReplaySaysWhatItMisses: the fault names the kind of the missing event.
 func TestAReplaySaysWhatItMisses(t *testing.T) {
 	w := newWatcher()
 	w.take(event(1, "a"))
 	(&replayer{ledger: w.ledger}).missing(0, 1)
 	if want := []string{"replay differs: after 0: 1 (point) was not sent"}; !slices.Equal(w.ledger.examples, want) {
-		t.Errorf("told was %q, wanted %q", w.ledger.examples, want)
+		t.Errorf("got %q, wanted %q", w.ledger.examples, want)
 	}
 }
 
@@ -101,17 +101,17 @@ func TestEndOfATurn(t *testing.T) {
 	w := newWatcher()
 	w.take(event(1, "a"))
 	if got := w.ledger.endOf("a", "t"); got != 0 {
-		t.Errorf("the end of a turn that goes on is %d", got)
+		t.Errorf("the end of an unfinished turn is %d", got)
 	}
 	end := event(2, "a")
 	end.Kind = "turn.finished"
 	w.take(end)
 	if got := w.ledger.endOf("a", "t"); got != 2 || w.ledger.endOf("a", "other") != 0 {
-		t.Errorf("the end is %d, wanted 2, and that of no other turn", got)
+		t.Errorf("the end is %d, wanted 2, and 0 for another turn", got)
 	}
 }
 
-// TestFlat: growth shows, and only what lasts.
+// TestFlat: lasting growth is a fault, and a single high reading is not.
 func TestFlat(t *testing.T) {
 	readings := func(of func(i int) float64) []reading {
 		list := make([]reading, 100)
@@ -141,7 +141,7 @@ func TestFlat(t *testing.T) {
 	short := Report{OK: true, Seconds: 60}
 	short.flat(readings(func(i int) float64 { return float64(i) }))
 	if !short.OK || len(short.Checks) != 1 {
-		t.Errorf("a minute is judged: %+v", short.Checks)
+		t.Errorf("a soak of one minute is judged: %+v", short.Checks)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestFurnishPutsEveryPluginInItsPlace(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 		if places()[e.Name()] == "" {
-			t.Errorf("%s has no place", e.Name())
+			t.Errorf("%s is not in places", e.Name())
 		}
 	}
 	for name := range places() {

@@ -10,11 +10,11 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// patience bounds how long a session waits for the followers before it is deleted, and the end of
-// the soak for the last event.
+// patience limits how long a speaker waits for the followers before it deletes a session, and how
+// long the soak waits for the last event.
 const patience = 2 * time.Minute
 
-// Every so many messages one is long, as somebody pastes a file.
+// Every longEvery messages one is long, as when a user pastes a file.
 const (
 	longEvery = 50
 	longText  = 20_000
@@ -30,8 +30,8 @@ type speaker struct {
 	watchers []*watcher
 }
 
-// speak goes on until ctx ends; a turn that is under way then is finished, and the transcript
-// compared.
+// speak sends messages until ctx ends. Then it finishes the current turn and compares the
+// transcript.
 func (s *speaker) speak(ctx context.Context) {
 	for session := 0; ctx.Err() == nil; session++ {
 		if err := s.converse(ctx, session); err != nil {
@@ -41,7 +41,8 @@ func (s *speaker) speak(ctx context.Context) {
 	}
 }
 
-// converse is the life of one session. Its requests outlive ctx: what was begun is to be checked.
+// converse creates a session, sends its messages, compares its transcript and deletes it. Its
+// requests outlive ctx, so that a session that was begun is checked.
 func (s *speaker) converse(ctx context.Context, session int) error {
 	whole := context.WithoutCancel(ctx)
 	var plugins []string
@@ -53,7 +54,7 @@ func (s *speaker) converse(ctx context.Context, session int) error {
 		return err
 	}
 	messages := s.messages
-	if session == 0 { // so that not all of them end at once, again and again
+	if session == 0 { // so that the sessions do not all end at the same time
 		messages = 1 + rand.IntN(messages)
 	}
 	var said []string
@@ -76,7 +77,7 @@ func (s *speaker) converse(ctx context.Context, session int) error {
 	return s.end(whole, id)
 }
 
-// text is a message that no other is like.
+// text returns a unique message.
 func (s *speaker) text(session, n int) string {
 	text := fmt.Sprintf("soak %d/%d/%d %x", s.number, session, n, rand.Uint64())
 	if n%longEvery == longEvery-1 {
@@ -85,7 +86,7 @@ func (s *speaker) text(session, n int) string {
 	return text
 }
 
-// compare wants every acknowledged message in the transcript, once, in its order, each with an
+// compare checks that every acknowledged message is in the transcript once, in order, with an
 // answer that repeats it.
 func (s *speaker) compare(ctx context.Context, id string, said []string) error {
 	entries, err := s.client.Transcript(ctx, id)
@@ -103,20 +104,20 @@ func (s *speaker) compare(ctx context.Context, id string, said []string) error {
 		}
 	}
 	if len(asked) != len(said) || len(answered) != len(said) {
-		s.ledger.fault("transcript differs", "session %s: %d messages acknowledged, %d kept, %d answers", id, len(said), len(asked), len(answered))
+		s.ledger.fault("transcript differs", "session %s: %d messages acknowledged, %d stored, %d answers", id, len(said), len(asked), len(answered))
 		return nil
 	}
 	for i, text := range said {
 		if asked[i] != text || !strings.Contains(answered[i], text[:min(len(text), 40)]) {
-			s.ledger.fault("transcript differs", "session %s: message %d is %.60q, answered %.60q; said was %.60q", id, i, asked[i], answered[i], text)
+			s.ledger.fault("transcript differs", "session %s: message %d is %.60q, answered %.60q; sent was %.60q", id, i, asked[i], answered[i], text)
 		}
 	}
 	s.ledger.compared.Add(int64(len(said)))
 	return nil
 }
 
-// awaitFollowers returns when every follower has seen the end of a turn: what is deleted after that
-// leaves no hole.
+// awaitFollowers waits until every follower has seen the end of a turn. If the session is deleted
+// after that, no follower misses an event.
 func (s *speaker) awaitFollowers(session, turn string) {
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		if end := s.ledger.endOf(session, turn); end > 0 && passed(s.watchers, end) {
@@ -144,7 +145,7 @@ func (s *speaker) end(ctx context.Context, id string) error {
 	return nil
 }
 
-// pause waits, or less where ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

@@ -11,10 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// longestStay is how many events a follower that comes and goes takes at most before it leaves.
+// longestStay is how many events a restless follower reads at most before it leaves.
 const longestStay = 5000
 
-// A watcher follows all events from the first on, and compares each id with the one before.
+// A watcher follows all events from the first, and compares each id with the one before.
 type watcher struct {
 	name     string
 	restless bool // leaves and comes back
@@ -52,7 +52,7 @@ func (w *watcher) watch(ctx context.Context) {
 	}
 }
 
-// take holds an event against the one before and against what others saw.
+// take compares an event with the one before and with what other followers saw.
 func (w *watcher) take(e drive.Event) {
 	if e.ID == 0 {
 		w.ledger.fault("gap told", "%s after %d: %s %.200s", w.name, w.last.Load(), e.Kind, e.Data)
@@ -80,19 +80,18 @@ func (w *watcher) take(e drive.Event) {
 	w.last.Store(e.ID)
 }
 
-// hole is an id that was not sent. Those of deleted sessions are excused.
+// hole counts a fault for a missing id, unless it belongs to a deleted session.
 func (w *watcher) hole(id uint64) {
 	if w.ledger.excuse(id) {
 		w.ledger.excused.Add(1)
 		return
 	}
-	was, _ := w.ledger.at(id) // of no kind, where no other follower has seen it
+	was, _ := w.ledger.at(id) // the kind is empty if no other follower has seen it
 	w.ledger.fault("hole", "%s: %d (%s) was not sent", w.name, id, was.kind)
 }
 
-// names are the session and the turn of an event, as far as it has them. The data of a session that
-// is created is the session itself. That event is deleted with the session, unlike the one that
-// tells of the deletion.
+// names returns the session and the turn of an event, or empty strings. The data of session.created
+// is the session itself. That event is deleted with the session; session.deleted is not.
 func names(e drive.Event) (session, turn string) {
 	var data struct {
 		ID      string `json:"id"`
@@ -100,7 +99,7 @@ func names(e drive.Event) (session, turn string) {
 		Turn    string `json:"turn"`
 	}
 	if json.Unmarshal([]byte(e.Data), &data) != nil {
-		return "", "" // a kind of another shape
+		return "", "" // the data of other kinds is no object of this form
 	}
 	if e.Kind == "session.created" {
 		return data.ID, ""

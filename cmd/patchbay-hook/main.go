@@ -1,7 +1,7 @@
 // Command patchbay-hook answers the hooks of other coding agents: `patchbay-hook AGENT --event
-// NAME`, with the event on stdin. It is `patchbay hook` in a program that starts as fast as can be,
-// since an agent waits for it. It has no plugins: the daemon has them, or patchbay beside it. See
-// package hookroad.
+// NAME`, with the event on stdin. It does the same as `patchbay hook`, but it is small and starts
+// fast, because an agent waits for it. It runs no plugins itself: it asks the daemon, or starts the
+// patchbay beside it. See package hookroad.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command patchbay-jail builds sandboxes for patchbay. It is for patchbay to start: where it lies
-// beside that program, sandboxes are ready sooner, since it is small. Without it patchbay starts
-// itself for the same purpose. See package jail.
+// Command patchbay-jail builds sandboxes for patchbay, which starts it. If it is in the same
+// directory as patchbay, sandboxes are ready sooner, because it is small. Without it patchbay
+// starts itself for the same purpose. See package jail.
 package main
 
 import (

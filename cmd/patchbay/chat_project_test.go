@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// siteScaffold is a plugin that leaves a sign that it ran.
+// siteScaffold is a plugin that makes a file when it runs.
 const siteScaffold = `#!/bin/bash
 touch "$HOME/ran"
 while IFS= read -r line; do
@@ -21,9 +21,9 @@ while IFS= read -r line; do
 done
 `
 
-// TestChatAsksAboutAProject: a person is asked once about a project's plugins, with what is in
-// them, and again when they have changed. The banner names what the project brings along; its
-// prompts are commands.
+// TestChatAsksAboutAProject: chat asks once about a project's plugins, with a list of their files,
+// and again when they have changed. The banner names what comes from the project; its prompts are
+// commands.
 func TestChatAsksAboutAProject(t *testing.T) {
 	home := t.TempDir()
 	site := filepath.Join(home, "site")

@@ -20,7 +20,7 @@ type terminal struct {
 	socket string
 }
 
-// open runs a command in a terminal of its own.
+// openTerminal runs a command in its own terminal.
 func openTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	t.Helper()
 	plugtest.NeedTool(t, "tmux")
@@ -30,7 +30,7 @@ func openTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	}
 	term := &terminal{t: t, socket: filepath.Join(dir, "s")}
 	t.Cleanup(func() {
-		_ = term.tmux("kill-server").Run() // it may have ended with its program
+		_ = term.tmux("kill-server").Run() // tmux may have ended with the program
 		os.RemoveAll(dir)
 	})
 	start := append([]string{"new-session", "-d", "-x", "100", "-y", "40", "-c", cmd.Dir, "--", "env", "-i"}, cmd.Env...)
@@ -47,7 +47,7 @@ func (term *terminal) tmux(args ...string) *exec.Cmd {
 	return exec.Command("tmux", append([]string{"-S", term.socket}, args...)...)
 }
 
-// keys types; names such as Enter and C-c are keys.
+// keys types keys. Names such as Enter and C-c are keys too.
 func (term *terminal) keys(keys ...string) {
 	term.t.Helper()
 	if out, err := term.tmux(append([]string{"send-keys"}, keys...)...).CombinedOutput(); err != nil {
@@ -55,7 +55,7 @@ func (term *terminal) keys(keys ...string) {
 	}
 }
 
-// screen is what can be seen, with what has scrolled away above it.
+// screen returns the text on the screen, with the text that has scrolled away above it.
 func (term *terminal) screen() string {
 	out, err := term.tmux("capture-pane", "-p", "-S", "-200").CombinedOutput()
 	if err != nil {
@@ -64,7 +64,7 @@ func (term *terminal) screen() string {
 	return string(out)
 }
 
-// shows waits until all of the texts can be seen.
+// shows waits until all of the texts are on the screen.
 func (term *terminal) shows(texts ...string) string {
 	term.t.Helper()
 	var screen string
@@ -82,7 +82,7 @@ func (term *terminal) shows(texts ...string) string {
 	return ""
 }
 
-// ended waits until the program, and with it the terminal, is gone.
+// ended waits until the program, and with it the terminal, has ended.
 func (term *terminal) ended() {
 	term.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -99,7 +99,7 @@ const chatScript = `
 - {text: one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen, delay: 1s}
 `
 
-// TestChatInATerminal types into `patchbay chat` and looks at the screen.
+// TestChatInATerminal types into `patchbay chat` and checks the screen.
 func TestChatInATerminal(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()
@@ -143,11 +143,11 @@ async def sign(ctx, text):
 
 	term.keys("-l", "count")
 	term.keys("Enter")
-	term.shows("shown once plugins have seen them") // and the rest would take its time
+	term.shows("shown once plugins have seen them") // the rest comes slowly
 	term.keys("C-c")
 	screen := term.shows("nterrupted")
 	if strings.Contains(screen, "one two") {
-		t.Errorf("the signer has not seen what is shown:\n%s", screen)
+		t.Errorf("text is shown that the signer has not seen:\n%s", screen)
 	}
 
 	term.keys("-l", "/deploy")
@@ -160,6 +160,6 @@ async def sign(ctx, text):
 
 	out, err := patchbayIn(home, "chat", "--continue", "-p", "still there?", "--json").Output()
 	if err != nil || !strings.Contains(string(out), "still there?") {
-		t.Errorf("the session goes on: %s, %v", out, err)
+		t.Errorf("chat --continue: %s, %v", out, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// slowScript answers twice, then calls a tool and begins an answer that takes its time.
+// slowScript answers twice, then calls a tool and begins a slow answer.
 const slowScript = `
 - text: First answer.
 - text: Second answer.
@@ -21,8 +21,8 @@ const slowScript = `
 - {text: one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen, delay: 300ms}
 `
 
-// TestThreeDaemonsOnOneCluster: they serve the same sessions, and what was acknowledged survives
-// the death of the one that ran a turn, and of a server of the cluster.
+// TestThreeDaemonsOnOneCluster: three daemons serve the same sessions. Acknowledged messages
+// survive when the daemon that ran the turn is killed, and when a server of the cluster is.
 func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	cluster := enginetest.Cluster(t, 3)
 	var daemons []*server
@@ -43,8 +43,8 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	daemons[2].kill()
 	cluster.Kill(0)
 
-	// On this machine it is known at once that the daemon has died; where that cannot be known, it
-	// may still be running.
+	// On this machine the others know at once that the daemon has ended. If they cannot know, its
+	// turn may still be running.
 	if lease.Self().State() != lease.Alive {
 		if _, status := daemons[0].say(id, "too early"); status != http.StatusConflict {
 			t.Errorf("a session whose turn may still be running answers %d, want %d", status, http.StatusConflict)
@@ -55,7 +55,7 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 		answer, status = daemons[0].say(id, "question 4")
 	}
 	if status != http.StatusOK || answer.Status != "done" {
-		t.Fatalf("after the death of the one that ran the turn: status %d, %+v", status, answer)
+		t.Fatalf("after the daemon that ran the turn was killed: status %d, %+v", status, answer)
 	}
 
 	got := daemons[1].transcript(id)
@@ -72,7 +72,7 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 }
 
 // acknowledged sends a message and returns when the stream of its turn has shown the tool's result
-// and the beginning of what follows it. The stream stays open.
+// and the beginning of the answer after it. The stream stays open.
 func acknowledged(t *testing.T, s *server, id string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/session/"+id+"/message", strings.NewReader(`{"text":"question 3"}`))
@@ -97,5 +97,5 @@ func acknowledged(t *testing.T, s *server, id string) {
 			}
 		}
 	}
-	t.Fatal("the turn ended before its time")
+	t.Fatal("the turn ended too early")
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestConfigEditAsksToEditAgain: at a terminal a mistake is shown, and one may edit again.
+// TestConfigEditAsksToEditAgain: at a terminal a mistake is shown, and the user can edit again.
 func TestConfigEditAsksToEditAgain(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// crashRounds is how often each kind of crash is made. PATCHBAY_CRASH_ROUNDS asks for more.
+// crashRounds returns how often each kind of crash is made. PATCHBAY_CRASH_ROUNDS sets the number.
 func crashRounds() int {
 	if n, err := strconv.Atoi(os.Getenv("PATCHBAY_CRASH_ROUNDS")); err == nil {
 		return n
@@ -25,11 +25,11 @@ func crashRounds() int {
 	return 2
 }
 
-// once is the beginning of a program that must not run twice at once: it complains where another
-// holds the lock, which whatever it starts holds too.
+// once begins a program that must not run twice at once. It takes a lock, which its children hold
+// too, and adds a line to the file twice if another program holds the lock.
 const once = `exec 9>"$HOME/lock"; flock -n 9 || echo "$0" >> "$HOME/twice"; echo ran >> "$HOME/ran"; `
 
-// slowAgent runs until it is killed, or not at all where there is a file quick.
+// slowAgent runs until it is killed, or ends at once if there is a file quick.
 const slowAgent = "[agent]\nname = \"slow\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n[defaults]\nretry_backoff_minutes = [10]\n"
 
 const slowProgram = once + `echo "$AGENT_TMPDIR" >> "$HOME/tmp"; touch "$AGENT_TMPDIR/x"
@@ -37,8 +37,8 @@ const slowProgram = once + `echo "$AGENT_TMPDIR" >> "$HOME/tmp"; touch "$AGENT_T
 [ -e "$HOME/quick" ] && exit 0
 : > "$HOME/began"; sleep 600; exit 0`
 
-// slowTurn is a turn in whose middle a tool does not end, and quickTurn one whose tool asks whether
-// that one still runs. A script goes on where the session's last turn has left it.
+// slowTurn is a turn with a tool that does not end. quickTurn is a turn whose tool checks whether
+// that tool still runs. A script continues where the session's last turn has left it.
 const (
 	slowTurn = `- {text: Wait., tools: [{name: shell, arguments: {cmd: '` + once + `: > "$HOME/began"; sleep 600'}}]}
 `
@@ -47,11 +47,11 @@ const (
 `
 )
 
-// A crashRig is a home in which something is killed again and again.
+// A crashRig is a home in which processes are killed again and again.
 type crashRig struct {
 	t    *testing.T
 	home string
-	most time.Duration // that the next command took
+	most time.Duration // the longest that a next command took
 }
 
 func newCrashRig(t *testing.T) *crashRig {
@@ -70,7 +70,7 @@ func (r *crashRig) has(name string) bool {
 
 func (r *crashRig) forget(names ...string) {
 	for _, name := range names {
-		_ = os.Remove(filepath.Join(r.home, name)) // it may not be there
+		_ = os.Remove(filepath.Join(r.home, name)) // it may not exist
 	}
 }
 
@@ -82,7 +82,7 @@ func (r *crashRig) lines(name string) []string {
 	return strings.Fields(string(text))
 }
 
-// await waits until something that is under way has made a file.
+// await waits until a file exists.
 func (r *crashRig) await(name string) {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); !r.has(name); time.Sleep(5 * time.Millisecond) {
@@ -92,7 +92,7 @@ func (r *crashRig) await(name string) {
 	}
 }
 
-// start runs a command until it has begun what will be cut off.
+// start starts a command and waits until its program or tool has begun.
 func (r *crashRig) start(args ...string) *exec.Cmd {
 	r.t.Helper()
 	r.forget("began")
@@ -105,7 +105,7 @@ func (r *crashRig) start(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// next is the next command, which must work.
+// next runs the next command, which must succeed.
 func (r *crashRig) next(args ...string) string {
 	r.t.Helper()
 	cmd := patchbayIn(r.home, args...)
@@ -120,7 +120,7 @@ func (r *crashRig) next(args ...string) string {
 	return string(out)
 }
 
-// kill ends a process as nothing can prepare for.
+// kill ends a process with SIGKILL.
 func (r *crashRig) kill(cmd *exec.Cmd) {
 	r.t.Helper()
 	if err := cmd.Process.Kill(); err != nil {
@@ -129,8 +129,8 @@ func (r *crashRig) kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// check looks for what must not be: a program that ran twice at once, a directory that is left, a
-// run that is not over.
+// check fails the test if a program ran twice at once, a temporary directory is left, or a run is
+// not over.
 func (r *crashRig) check() {
 	r.t.Helper()
 	if twice := r.lines("twice"); twice != nil {
@@ -143,7 +143,7 @@ func (r *crashRig) check() {
 	}
 }
 
-// A ranRun is a run as `job history --json` has it.
+// A ranRun is a run in the output of `job history --json`.
 type ranRun struct {
 	ID, Status string
 	Recovered  bool
@@ -159,7 +159,7 @@ func (r *crashRig) history() []ranRun {
 	return page.Runs
 }
 
-// recovered checks the last two runs: one that was cut off, and one that has recovered.
+// recovered checks the last two runs: the first was cut off, and the second is a recovery.
 func (r *crashRig) recovered(round int) {
 	r.t.Helper()
 	runs := r.history()
@@ -169,8 +169,8 @@ func (r *crashRig) recovered(round int) {
 	r.check()
 }
 
-// TestKilledInMidRun kills the process that makes a run, again and again: the next command makes
-// the next one.
+// TestKilledInMidRun kills the process that makes a run, again and again. The next command makes
+// the next run.
 func TestKilledInMidRun(t *testing.T) {
 	t.Run("a command, without a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
@@ -222,7 +222,7 @@ func TestKilledInMidRun(t *testing.T) {
 		}
 		t.Logf("the next command took %v at most", r.most)
 	})
-	t.Run("a client that follows its output is told the end", func(t *testing.T) {
+	t.Run("a client that follows its output sees its end", func(t *testing.T) {
 		r := newCrashRig(t)
 		cmd := r.start("job", "run", "slow")
 		r.await("began")
@@ -240,7 +240,7 @@ func TestKilledInMidRun(t *testing.T) {
 			}
 		case <-time.After(patience):
 			_ = follower.Process.Kill()
-			t.Error("it follows a dead run for ever")
+			t.Error("it still follows a run that has ended")
 		}
 		if runs := r.history(); runs[0].Status != "given_up" {
 			t.Errorf("%+v", runs)
@@ -261,7 +261,7 @@ func TestKilledInMidRun(t *testing.T) {
 	})
 }
 
-// runOver makes a run over HTTP, to its end.
+// runOver makes a run over HTTP, and waits for its end.
 func (r *crashRig) runOver(s *server) {
 	r.t.Helper()
 	began := time.Now()
@@ -277,8 +277,8 @@ func (r *crashRig) runOver(s *server) {
 	}
 }
 
-// waitsForNext has a command end, one way or another, while it waits for its run's next attempt;
-// then the next one runs.
+// waitsForNext ends a command while it waits for its run's next attempt. Then the next run must
+// succeed.
 func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
 	r.t.Helper()
 	write(r.t, r.home, "fail", "")
@@ -304,8 +304,8 @@ func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
 	r.forget("quick")
 }
 
-// TestKilledInMidTurn kills the process that runs a turn, again and again: the next message is
-// answered, what was said is there, and no tool runs twice.
+// TestKilledInMidTurn kills the process that runs a turn, again and again. The next message is
+// answered, all messages are in the transcript, and no tool runs twice at once.
 func TestKilledInMidTurn(t *testing.T) {
 	t.Run("a command, without a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
@@ -360,7 +360,7 @@ func TestKilledInMidTurn(t *testing.T) {
 	})
 }
 
-// session is the only one there is.
+// session returns the id of the only session.
 func (r *crashRig) session(s *server) string {
 	r.t.Helper()
 	var list []struct{ ID string }
@@ -370,15 +370,15 @@ func (r *crashRig) session(s *server) string {
 	return list[0].ID
 }
 
-// transcribed checks that what was acknowledged is there: each message of a turn that was cut off,
-// and how that ended.
+// transcribed checks that the transcript has every acknowledged message of each interrupted turn,
+// and how the turn ended.
 func (r *crashRig) transcribed(s *server, session string) {
 	r.t.Helper()
 	text := strings.Join(s.transcript(session), "\n")
 	for round := range crashRounds() {
 		want := fmt.Sprintf("turn began\nuser: wait %d\nassistant: Wait. (1 calls)\ntool: interrupted: ", round)
 		if strings.Count(text, want) != 1 {
-			r.t.Errorf("round %d is not there as it was:\n%s", round, text)
+			r.t.Errorf("the transcript lacks round %d:\n%s", round, text)
 		}
 	}
 	if n := strings.Count(text, "turn interrupted"); n != crashRounds() {
@@ -386,7 +386,7 @@ func (r *crashRig) transcribed(s *server, session string) {
 	}
 }
 
-// TestInterruptedCommands presses Ctrl-C in each wait: the command gives up what it holds, and the
+// TestInterruptedCommands presses Ctrl-C in each wait. The command releases what it holds, and the
 // next one works.
 func TestInterruptedCommands(t *testing.T) {
 	interrupt := func(t *testing.T, cmd *exec.Cmd) {
@@ -421,7 +421,7 @@ func TestInterruptedCommands(t *testing.T) {
 		r.next("job", "run", "slow")
 		cancelled(t, r, "cancelled")
 		if r.history()[0].Recovered {
-			t.Error("a run that was ended on purpose is no failure to recover from")
+			t.Error("the run after a cancelled one is reported as a recovery")
 		}
 	})
 	t.Run("a run, between two attempts", func(t *testing.T) {
@@ -441,7 +441,7 @@ func TestInterruptedCommands(t *testing.T) {
 	})
 }
 
-// TestCancelledFromElsewhere ends runs that other processes make.
+// TestCancelledFromElsewhere cancels runs that other processes make.
 func TestCancelledFromElsewhere(t *testing.T) {
 	t.Run("a command's, by a command", func(t *testing.T) {
 		r := newCrashRig(t)
@@ -468,10 +468,10 @@ func TestCancelledFromElsewhere(t *testing.T) {
 			t.Errorf("status %d, %+v", status, run)
 		}
 		if status := s.call("POST", "/v1/runs/"+id+"/cancel", "", nil); status != http.StatusConflict {
-			t.Errorf("once more: status %d", status)
+			t.Errorf("cancelling it again: status %d", status)
 		}
 		if status := s.call("POST", "/v1/runs/slow/manual/20260101T000000.000Z/cancel", "", nil); status != http.StatusNotFound {
-			t.Errorf("one that is not there: status %d", status)
+			t.Errorf("a run that does not exist: status %d", status)
 		}
 		_ = cmd.Wait()
 		r.check()

@@ -23,8 +23,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// knocker is a plugin that asks an address for its health, and to be its MCP server, and tells what
-// came.
+// knocker is a plugin that sends a health request and an MCP handshake to an address, and returns
+// the answers.
 const knocker = `#!/usr/bin/env python3
 import json, socket, sys
 
@@ -68,8 +68,8 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
 
-// TestOurOwnDoors: no plugin in a sandbox reaches a daemon, whichever it is, whichever process has
-// the plugin, and by whatever capability; and everybody else does.
+// TestOurOwnDoors: no plugin in a sandbox reaches any daemon, whichever process runs the plugin and
+// whatever its capabilities are. All other programs do.
 func TestOurOwnDoors(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
@@ -85,8 +85,7 @@ func TestOurOwnDoors(t *testing.T) {
 	}
 }
 
-// A street has three daemons of one user, each in a home of its own, and something else that
-// listens.
+// A street has three daemons of one user, each in its own home, and another server.
 type street struct {
 	t       *testing.T
 	user    int
@@ -121,26 +120,26 @@ func (s *street) test() {
 	}
 	write(s.t, s.home("all"), ".config/patchbay/config.toml", "[server]\ntoken = \"0123456789abcdef\"\n")
 	knocks := []struct {
-		rule, plugin, grants string // no grants: it is not confined
+		rule, plugin, grants string // empty grants: the plugin is not confined
 		host, port           string
 		want                 string
 	}{
-		{"a plugin that is not confined comes in", "free", "", "127.0.0.1", four, "HTTP/1.1 200 OK"},
-		{"and over IPv6", "free", "", "::1", six, "HTTP/1.1 200 OK"},
-		{"and by the socket", "free", "", s.socket("six"), "0", "HTTP/1.1 200 OK"},
-		{"one that may use another server does", "peer", "net:localhost:" + s.other, "localhost", s.other, "HTTP/1.1 200 OK"},
+		{"a plugin that is not confined reaches a daemon", "free", "", "127.0.0.1", four, "HTTP/1.1 200 OK"},
+		{"a plugin that is not confined, over IPv6", "free", "", "::1", six, "HTTP/1.1 200 OK"},
+		{"a plugin that is not confined, by the socket", "free", "", s.socket("six"), "0", "HTTP/1.1 200 OK"},
+		{"a plugin with a grant for another server reaches it", "peer", "net:localhost:" + s.other, "localhost", s.other, "HTTP/1.1 200 OK"},
 		{"net:localhost does not lead to a daemon", "name", "net:localhost:" + four, "localhost", four, "error"},
-		{"nor does net:127.0.0.1 with all ports", "address", "net:127.0.0.1:*", "127.0.0.1", four, "error"},
-		{"nor an IPv4 address within IPv6", "mapped", "net:[::ffff:127.0.0.1]:" + four, "::ffff:127.0.0.1", four, "error"},
+		{"net:127.0.0.1 with all ports does not lead to a daemon", "address", "net:127.0.0.1:*", "127.0.0.1", four, "error"},
+		{"an IPv4 address within IPv6 does not lead to a daemon", "mapped", "net:[::ffff:127.0.0.1]:" + four, "::ffff:127.0.0.1", four, "error"},
 		{"nor net:[::1]", "six", "net:[::1]:" + six, "::1", six, "error"},
-		{"nor an address that is none", "none", "net:0.0.0.0:" + four, "0.0.0.0", four, "error"},
-		{"nor the machine's own, where there is a token", "own", "net:" + own + ":" + all, own, all, "error"},
-		{"nor loopback, where it listens everywhere", "loop", "net:127.0.0.5:" + all, "127.0.0.5", all, "error"},
+		{"0.0.0.0 does not lead to a daemon", "none", "net:0.0.0.0:" + four, "0.0.0.0", four, "error"},
+		{"the machine's own address does not lead to a daemon with a token", "own", "net:" + own + ":" + all, own, all, "error"},
+		{"loopback does not lead to a daemon that listens on all addresses", "loop", "net:127.0.0.5:" + all, "127.0.0.5", all, "error"},
 		{"net:* is refused without a token", "any", "net:*", "127.0.0.1", four, "HTTP/1.1 403 Forbidden"},
-		{"over IPv6, too", "any6", "net:*", "::1", six, "HTTP/1.1 403 Forbidden"},
-		{"and over IPv4 within IPv6", "any46", "net:*", "::ffff:127.0.0.1", four, "HTTP/1.1 403 Forbidden"},
-		{"with a token, it is that which counts", "anyall", "net:*", own, all, "HTTP/1.1 401 Unauthorized"},
-		{"the socket is not there for it", "anyunix", "net:*", s.socket("six"), "0", "error"},
+		{"net:* is refused without a token, over IPv6", "any6", "net:*", "::1", six, "HTTP/1.1 403 Forbidden"},
+		{"net:* is refused without a token, over IPv4 within IPv6", "any46", "net:*", "::ffff:127.0.0.1", four, "HTTP/1.1 403 Forbidden"},
+		{"net:* reaches a daemon with a token, which it does not have", "anyall", "net:*", own, all, "HTTP/1.1 401 Unauthorized"},
+		{"the socket does not exist in the sandbox", "anyunix", "net:*", s.socket("six"), "0", "error"},
 	}
 	config := ""
 	for _, k := range knocks {
@@ -159,9 +158,9 @@ func (s *street) test() {
 	answers := make(map[string]bool)
 	for _, k := range knocks {
 		if s.user == 0 && answers[k.want] && !soak.Long() {
-			continue // root has no privilege here: once each answer, and an ordinary user does the rest
+			continue // root has no privilege here: it tries each answer once, an ordinary user tries all cases
 		}
-		home := "four" // where a command starts all the plugins: once each answer, and else beside no other plugin
+		home := "four" // a command starts all plugins of its home: each answer once with them, the others in a home without other plugins
 		if answers[k.want] && !soak.Long() {
 			home = "only-" + k.plugin
 		}
@@ -178,11 +177,11 @@ func (s *street) test() {
 		})
 	}
 	s.t.Run("callers in other sandboxes are served", s.foreign)
-	s.t.Run("code that is validated does nothing outside", s.validate)
-	s.t.Run("the operator is told", s.told)
+	s.t.Run("validated code reaches nothing outside", s.validate)
+	s.t.Run("the log reports refusals", s.told)
 }
 
-// told ends the first daemon, and looks into its log.
+// told ends the first daemon, and checks its log.
 func (s *street) told(t *testing.T) {
 	s.four.stop()
 	for _, line := range []string{"where a Patchbay daemon listens, which no plugin in a sandbox may use", "caller refused", "the caller is in a sandbox of Patchbay's"} {
@@ -192,7 +191,8 @@ func (s *street) told(t *testing.T) {
 	}
 }
 
-// validate has the daemon check code that would leave a file behind, and call the daemon.
+// validate makes the daemon check code that would write a file, and code that would call the
+// daemon.
 func (s *street) validate(t *testing.T) {
 	made := filepath.Join(s.home("four"), ".config/patchbay/made")
 	for deed, code := range map[string]string{
@@ -220,7 +220,7 @@ func (s *street) socket(home string) string {
 	return filepath.Join(s.home(home), ".local/state/patchbay/patchbay.sock")
 }
 
-// handOver makes the homes the user's own, and the plugins programs.
+// handOver gives the homes to the user, and makes the plugins executable.
 func (s *street) handOver() {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
@@ -234,7 +234,7 @@ func (s *street) handOver() {
 	}
 }
 
-// command is patchbay as the street's user.
+// command returns patchbay as a command of the street's user.
 func (s *street) command(home string, args ...string) *exec.Cmd {
 	cmd := patchbayIn(s.home(home), args...)
 	cmd.Path, cmd.Err = s.program, nil
@@ -249,7 +249,7 @@ func (s *street) serve(home, address string) *server {
 	return serveAs(s.t, s.home(home), s.command(home, "serve", "--json", "--listen", address))
 }
 
-// knockByCommand has the plugin in a process beside the daemons.
+// knockByCommand runs the plugin in a command, beside the daemons.
 func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) string {
 	t.Helper()
 	cmd := s.command(home, "tool", "call", "plugin_"+plugin+"_knock", "--args", fmt.Sprintf(`{"host":%q,"port":%s}`, host, port))
@@ -262,9 +262,9 @@ func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) s
 	return string(out)
 }
 
-// knockByDaemon has the plugin in the first of the daemons. Such a daemon of another user cannot
-// see who calls it while a sandbox of the caller's user shares the network, as other tests have at
-// times: then it is asked again.
+// knockByDaemon runs the plugin in the first daemon. A daemon of another user cannot tell who calls
+// it while a sandbox of the caller's user shares the network. Other tests have such sandboxes at
+// times; then it tries again.
 func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 	t.Helper()
 	var answer struct{ Result, Detail string }
@@ -274,7 +274,7 @@ func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 		if status != http.StatusForbidden || !strings.HasPrefix(answer.Detail, "Caller unknown") {
 			break
 		}
-		http.DefaultClient.CloseIdleConnections() // the verdict holds for the connection
+		http.DefaultClient.CloseIdleConnections() // each connection is checked once
 	}
 	if status != http.StatusOK {
 		t.Fatalf("%d %s%s", status, answer.Detail, answer.Result)
@@ -282,8 +282,8 @@ func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 	return answer.Result
 }
 
-// foreign calls from namespaces that are not ours, as Codex and bubblewrap do, while plugins of
-// ours run.
+// foreign calls the daemons from other programs' namespaces, as Codex and bubblewrap do, while our
+// plugins run.
 func (s *street) foreign(t *testing.T) {
 	plugtest.NeedTool(t, "unshare")
 	unshare, err := exec.LookPath("unshare")
@@ -315,10 +315,10 @@ func (s *street) foreign(t *testing.T) {
 	}
 }
 
-// freePort is one on which nothing listens.
+// freePort returns a port on which nothing listens.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for range 1000 { // below the ports that Linux gives away by itself: no other process gets it before we do
+	for range 1000 { // below the ports that Linux assigns by itself, so that no other process gets it first
 		port := strconv.Itoa(20000 + rand.IntN(12000))
 		if l, err := net.Listen("tcp", ":"+port); err == nil {
 			_ = l.Close()
@@ -329,7 +329,7 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// plainServer is no daemon. It answers everything with 200.
+// plainServer starts a server that is not a daemon and answers everything with 200.
 func plainServer(t *testing.T) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -343,7 +343,7 @@ func plainServer(t *testing.T) (port string) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// ownAddress is an address of this machine that is not loopback.
+// ownAddress returns an address of this machine that is not loopback.
 func ownAddress(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()

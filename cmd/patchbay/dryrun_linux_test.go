@@ -34,7 +34,7 @@ func TestAKilledDryRunLeavesNothing(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	if len(left()) != 1 {
-		t.Fatalf("left are %q, so that this shows nothing", left())
+		t.Fatalf("the killed dry run left %q: the test proves nothing", left())
 	}
 	cmd = patchbayIn(home, run("quick")...)
 	cmd.Env = append(cmd.Env, "TMPDIR="+tmp)

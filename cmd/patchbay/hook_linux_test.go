@@ -22,20 +22,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// mainHook is patchbay-hook: the same main, in this test's executable.
+// mainHook is the main function of patchbay-hook, in this test's executable.
 func mainHook() {
 	os.Exit(hookroad.Main(context.Background(), os.Args[1:],
 		hookroad.Options{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
 }
 
-// A hookHome is a home with plugins, and two projects in it.
+// A hookHome is a home with plugins and two projects.
 type hookHome struct {
 	t    *testing.T
 	home string
 }
 
-// guardPlugin is a scaffold plugin that refuses what says "rm -rf", and says where it works and how
-// often it was asked in this process.
+// guardPlugin is a scaffold plugin that refuses commands with "rm -rf". Its reason names its
+// directory and its process.
 const guardPlugin = `#!/usr/bin/env python3
 import json, os, sys, time
 asked = 0
@@ -62,11 +62,11 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": r["id"], "result": out}), flush=True)
 `
 
-// newHookHome is a home with two projects.
+// newHookHome makes a home with two projects.
 func newHookHome(t *testing.T) *hookHome {
 	t.Helper()
 	plugtest.NeedTool(t, "python3")
-	home, err := os.MkdirTemp("", "pbhook") // short: sockets have short names
+	home, err := os.MkdirTemp("", "pbhook") // short, because the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (h *hookHome) write(name, text string, mode os.FileMode) {
 	}
 }
 
-// guard installs the guard, with the configuration's word on it.
+// guard installs the guard, with a configuration.
 func (h *hookHome) guard(config string) {
 	h.t.Helper()
 	h.write(".local/scaffold/plugins/guard", guardPlugin, 0o755)
@@ -106,7 +106,7 @@ func (h *hookHome) guard(config string) {
 }
 
 // guarded waits until the guard has answered in a project. A busy machine may start it too slowly;
-// it is then left out, and asked again later.
+// then it is left out at first.
 func (h *hookHome) guarded(project string) {
 	h.t.Helper()
 	h.until("the guard answers", func() bool {
@@ -133,7 +133,7 @@ func (h *hookHome) state(name string) string {
 	return filepath.Join(h.home, ".local", "state", "patchbay", name)
 }
 
-// preToolUse is an event of Claude Code's.
+// preToolUse returns an event of Claude Code.
 func (h *hookHome) preToolUse(project, session, command string) string {
 	text, err := json.Marshal(map[string]any{"session_id": session, "prompt_id": "p-" + session, "hook_event_name": "PreToolUse",
 		"transcript_path": "/x", "cwd": filepath.Join(h.home, project), "tool_name": "Bash", "tool_input": map[string]any{"command": command}, "tool_use_id": "t-" + command})
@@ -143,7 +143,7 @@ func (h *hookHome) preToolUse(project, session, command string) string {
 	return string(text)
 }
 
-// said is what a hook told its agent.
+// said is the answer of a hook to its agent.
 type said struct {
 	stdout, stderr string
 	code           int
@@ -176,7 +176,7 @@ func (h *hookHome) askBy(program string, args []string, project, input string, e
 	return said{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(began)}
 }
 
-// call asks the daemon on the socket.
+// call sends a request to the daemon on the socket.
 func (h *hookHome) call(path string, into any) error {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -190,7 +190,7 @@ func (h *hookHome) call(path string, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// daemon is the process that listens on the socket; 0: none.
+// daemon returns the process that listens on the socket; 0: none.
 func (h *hookHome) daemon() int {
 	conn, err := net.Dial("unix", h.state("patchbay.sock"))
 	if err != nil {
@@ -224,7 +224,8 @@ func (h *hookHome) gone(pid int) {
 	h.until("the daemon ends", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
 }
 
-// zombie: in a container there may be no process that reaps it.
+// zombie reports whether a process has ended and was not waited for: in a container there may be no
+// process that does.
 func zombie(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(text), ") Z ")
@@ -234,7 +235,7 @@ func (h *hookHome) until(what string, is func() bool) {
 	h.t.Helper()
 	for until := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
-			h.t.Fatalf("it does not come: %s", what)
+			h.t.Fatalf("waited in vain: %s", what)
 		}
 	}
 }
@@ -248,8 +249,8 @@ func (h *hookHome) log() []hookroad.Entry {
 	return entries
 }
 
-// TestHooksOfTwoProjects: one daemon, started by the first hook, has the plugins of both, each in
-// its own repository.
+// TestHooksOfTwoProjects: one daemon, started by the first hook, runs the plugins for both
+// projects, each in its own repository.
 func TestHooksOfTwoProjects(t *testing.T) {
 	h := newHookHome(t)
 	h.guard("")
@@ -277,19 +278,19 @@ async def seen(ctx, call):
 	if len(pids) != 2 {
 		t.Errorf("plugins did not stay warm: %v", pids)
 	}
-	t.Run("a call is rewritten whole", func(t *testing.T) {
+	t.Run("a call is rewritten as a whole", func(t *testing.T) {
 		got := h.ask("one", "PreToolUse", h.preToolUse("one", "s-one", "echo REWRITE"))
 		if !strings.Contains(got.stdout, `"updatedInput":{"command":"echo rewritten by guard"}`) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("the state of a python plugin lives through the agent's turn", func(t *testing.T) {
+	t.Run("a python plugin keeps its state during the agent's turn", func(t *testing.T) {
 		got := h.ask("one", "PreToolUse", h.preToolUse("one", "s-one", "count"))
-		if !strings.Contains(got.stdout, "echo calls=4") { // all of the session's calls so far
+		if !strings.Contains(got.stdout, "echo calls=4") { // the number of the session's calls so far
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("the session is there like any other, with a title, and so are the traces", func(t *testing.T) {
+	t.Run("the session is listed with a title, and so are its traces", func(t *testing.T) {
 		prompt := fmt.Sprintf(`{"session_id":"s-one","prompt_id":"p9","hook_event_name":"UserPromptSubmit","transcript_path":"/x","cwd":%q,"prompt":"fix the gate"}`,
 			filepath.Join(h.home, "one"))
 		if got := h.ask("one", "UserPromptSubmit", prompt); got.code != 0 {
@@ -335,10 +336,10 @@ async def seen(ctx, call):
 		}
 		s := serve(t, newHookHome(t).home, "--listen", "127.0.0.1:0")
 		if ports := listens(t, s.cmd.Process.Pid); len(ports) != 1 {
-			t.Errorf("a daemon that has one: %v", ports)
+			t.Errorf("the daemon listens on %v", ports)
 		}
 	})
-	t.Run("off is off", func(t *testing.T) {
+	t.Run("a hook that is switched off does nothing", func(t *testing.T) {
 		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s-one", "rm -rf /"), "PATCHBAY_HOOK=off"); !got.silent() {
 			t.Errorf("%+v", got)
 		}
@@ -356,7 +357,7 @@ async def seen(ctx, call):
 			t.Errorf("the daemon is %d, and was %d", now, pid)
 		}
 	})
-	t.Run("patchbay hook says the same", func(t *testing.T) {
+	t.Run("patchbay hook gives the same answer", func(t *testing.T) {
 		got := h.askBy("patchbay", []string{"hook", "claude", "--event", "PreToolUse"}, "one", h.preToolUse("one", "s-one", "rm -rf /"))
 		if !strings.Contains(got.stdout, "guard says no in one") {
 			t.Errorf("%+v", got)
@@ -364,7 +365,7 @@ async def seen(ctx, call):
 	})
 }
 
-// listens are the lines of the kernel's tables about TCP sockets on which a process listens.
+// listens returns the lines of the kernel's tables about TCP sockets on which a process listens.
 func listens(t *testing.T, pid int) []string {
 	t.Helper()
 	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
@@ -381,7 +382,7 @@ func listens(t *testing.T, pid int) []string {
 	for _, table := range []string{"tcp", "tcp6"} {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
 		if err != nil {
-			continue // there is no such protocol here
+			continue // this machine has no such protocol
 		}
 		for line := range strings.Lines(string(text)) {
 			if f := strings.Fields(line); len(f) > 9 && f[3] == "0A" && own[f[9]] {
@@ -392,7 +393,8 @@ func listens(t *testing.T, pid int) []string {
 	return found
 }
 
-// TestAProjectBringsNoPlugins: what lies in a repository is not run because an agent works there.
+// TestAProjectBringsNoPlugins: the plugins in a repository do not run just because an agent works
+// there.
 func TestAProjectBringsNoPlugins(t *testing.T) {
 	h := newHookHome(t)
 	for _, dir := range []string{".patchbay/plugins", ".local/scaffold/plugins", ".patchbay/scaffold/plugins"} {
@@ -412,11 +414,11 @@ func TestAProjectBringsNoPlugins(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk: no daemon can be had. What has to be asked stays shut, and nobody else is kept
-// from working.
+// TestNobodyToAsk: there is no daemon, and none can be started. Events for plugins that must agree
+// are refused, and all others continue.
 func TestNobodyToAsk(t *testing.T) {
-	// alone is a directory with nothing but patchbay-hook in it: no daemon can be started from
-	// there, and nothing stands in.
+	// alone makes a directory that contains only patchbay-hook: without patchbay, no daemon can be
+	// started, and none can answer instead.
 	alone := func(t *testing.T) string {
 		dir := t.TempDir()
 		self, err := exec.LookPath("patchbay-hook")
@@ -434,7 +436,7 @@ func TestNobodyToAsk(t *testing.T) {
 		return path
 	}
 	claude := []string{"claude", "--event", "PreToolUse"}
-	t.Run("a closed plugin and no daemon", func(t *testing.T) {
+	t.Run("no daemon, and a plugin with on_failure = deny", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
 		h.guarded("one")
@@ -451,7 +453,7 @@ func TestNobodyToAsk(t *testing.T) {
 			t.Errorf("%v %v", info, err)
 		}
 	})
-	t.Run("an open plugin and no daemon", func(t *testing.T) {
+	t.Run("no daemon, and a plugin without on_failure", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard("")
 		h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
@@ -463,20 +465,20 @@ func TestNobodyToAsk(t *testing.T) {
 			t.Errorf("%+v", log)
 		}
 	})
-	t.Run("a list that is damaged", func(t *testing.T) {
+	t.Run("a damaged list of plugins that must agree", func(t *testing.T) {
 		h := newHookHome(t)
 		h.write(".local/state/patchbay/"+hookroad.ClosedName, `{"version":`, 0o600)
 		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent"); !got.denied() || !strings.Contains(got.stdout, hookroad.ClosedName) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("no list, and nothing that could be closed", func(t *testing.T) {
+	t.Run("no list, and no plugin that must agree", func(t *testing.T) {
 		h := newHookHome(t)
 		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent"); !got.silent() {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("no list, and a configuration that closes points", func(t *testing.T) {
+	t.Run("no list, and a configuration with on_failure = deny", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
 		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent"); !got.denied() {
@@ -507,7 +509,7 @@ func TestNobodyToAsk(t *testing.T) {
 	})
 }
 
-// TestHangingHooks: an answer comes in time, whichever process hangs.
+// TestHangingHooks: patchbay-hook answers in time, whichever process hangs.
 func TestHangingHooks(t *testing.T) {
 	t.Parallel()
 	t.Run("a plugin", func(t *testing.T) {
@@ -515,10 +517,10 @@ func TestHangingHooks(t *testing.T) {
 		h.guard("[plugins.guard]\ntimeout = \"1s\"\n")
 		h.guarded("one")
 		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "HANG")); !got.silent() {
-			t.Errorf("an open one: %+v", got)
+			t.Errorf("a plugin without on_failure: %+v", got)
 		}
 	})
-	t.Run("a plugin that has to agree", func(t *testing.T) {
+	t.Run("a plugin that must agree", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
 		h.guarded("one")
@@ -526,7 +528,7 @@ func TestHangingHooks(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("a daemon, at an event that may take no time", func(t *testing.T) {
+	t.Run("a daemon, at an event with a short time limit", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard(closedGuard)
 		h.guarded("one")
@@ -541,7 +543,7 @@ func TestHangingHooks(t *testing.T) {
 			t.Errorf("%+v", log)
 		}
 	})
-	t.Run("a daemon, and a plugin that has to agree", func(t *testing.T) {
+	t.Run("a daemon, and a plugin that must agree", func(t *testing.T) {
 		t.Parallel() // it waits
 		if testing.Short() {
 			t.Skip("it takes the minute that an agent waits")
@@ -558,12 +560,12 @@ func TestHangingHooks(t *testing.T) {
 	})
 }
 
-// TestServeTakesOver: events come side by side while `serve` takes the place of the daemon that
-// hooks have started. Each gets its true answer.
+// TestServeTakesOver: while `serve` replaces the daemon that hooks have started, parallel events
+// all get the right answer.
 func TestServeTakesOver(t *testing.T) {
 	h := newHookHome(t)
 	h.guard("")
-	h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls")) // which starts the daemon
+	h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls")) // starts the daemon
 	first := h.daemon()
 	stop := make(chan struct{})
 	var asking sync.WaitGroup
@@ -590,7 +592,7 @@ func TestServeTakesOver(t *testing.T) {
 	}
 	s := serve(t, h.home, "--listen", "127.0.0.1:0")
 	if now := h.daemon(); now != s.cmd.Process.Pid {
-		t.Errorf("process %d has the socket, and serve is %d", now, s.cmd.Process.Pid)
+		t.Errorf("process %d listens on the socket, not serve (%d)", now, s.cmd.Process.Pid)
 	}
 	h.gone(first)
 	mu.Lock()
@@ -601,7 +603,7 @@ func TestServeTakesOver(t *testing.T) {
 		defer mu.Unlock()
 		return answers > before+8
 	})
-	s.stop() // and now without anybody: the next hook starts a daemon again
+	s.stop() // without it, the next hook starts a daemon again
 	mu.Lock()
 	before = answers
 	mu.Unlock()

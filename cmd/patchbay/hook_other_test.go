@@ -2,5 +2,5 @@
 
 package main
 
-// mainHook is for the tests of Linux.
+// mainHook is only for tests on Linux.
 func mainHook() {}

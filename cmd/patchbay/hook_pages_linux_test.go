@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestPagesOfHosts types the guides of docs/hosts: from installing to a refused and a rewritten
-// command, and out again.
+// TestPagesOfHosts types the commands in the guides of docs/hosts: installing, a refused and a
+// rewritten command, and uninstalling.
 func TestPagesOfHosts(t *testing.T) {
 	for _, agent := range codehook.Agents() {
 		t.Run(string(agent), func(t *testing.T) {

@@ -12,11 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// otherVersion is that of programs which are built as if they were of a release to come.
+// otherVersion is the version of programs that are built as if for another release.
 const otherVersion = "9.9.9"
 
-// ofAnotherVersion builds commands as they would be in another release, into a directory of their
-// own.
+// ofAnotherVersion builds commands with otherVersion, in their own directory.
 func ofAnotherVersion(t *testing.T, commands ...string) (dir string) {
 	t.Helper()
 	plugtest.NeedTool(t, "go")
@@ -45,7 +44,7 @@ func ofAnotherVersion(t *testing.T, commands ...string) (dir string) {
 	return dir
 }
 
-// TestAClientOfAnotherVersion: patchbay-hook was replaced by one of another release while a daemon
+// TestAClientOfAnotherVersion: patchbay-hook is replaced by that of another release while a daemon
 // runs.
 func TestAClientOfAnotherVersion(t *testing.T) {
 	h := newHookHome(t)
@@ -58,18 +57,18 @@ func TestAClientOfAnotherVersion(t *testing.T) {
 		}
 		return got
 	}
-	before := ask(t, "patchbay-hook", "rm -rf /1") // which starts the daemon
+	before := ask(t, "patchbay-hook", "rm -rf /1") // starts the daemon
 	first := h.daemon()
 	t.Run("patchbay itself is still the old one, and its daemon answers", func(t *testing.T) {
 		dir := ofAnotherVersion(t, "patchbay-hook")
-		if got := ask(t, filepath.Join(dir, "patchbay-hook"), "rm -rf /2"); got.stdout != before.stdout { // it names the plugin's process
-			t.Errorf("another process of the plugin's was asked: %s, and before: %s", got.stdout, before.stdout)
+		if got := ask(t, filepath.Join(dir, "patchbay-hook"), "rm -rf /2"); got.stdout != before.stdout { // the answer names the plugin's process
+			t.Errorf("another process of the plugin answered: %s, and before: %s", got.stdout, before.stdout)
 		}
 		if now := h.daemon(); now != first {
-			t.Errorf("process %d is the daemon, and it was %d", now, first)
+			t.Errorf("the daemon is process %d, and was %d", now, first)
 		}
 	})
-	t.Run("patchbay is of that version too, and its daemon takes over", func(t *testing.T) {
+	t.Run("patchbay has the other version too, and its daemon takes over", func(t *testing.T) {
 		if !soak.Long() {
 			t.Skip("building all of patchbay again takes too long here: make soak does it")
 		}

@@ -14,20 +14,20 @@ import (
 	"unicode/utf8"
 )
 
-// hostileSecret is in a file outside of every plugin. No output may have it.
+// hostileSecret is in a file outside of every plugin. No output may contain it.
 const hostileSecret = "canary-of-the-operator"
 
-// A hostile is a directory among the kaged plugins that somebody else has packed.
+// A hostile is a directory among the kaged plugins, packed by an attacker.
 type hostile struct {
 	attempt string
 	dir     string // below the plugins' directory
 	ship    func(h *hostileHome, dir string)
 	state   string // what `plugin list` says it is
-	says    string // an expression for its error, or for what doctor says of it where it is ready
-	runs    bool   // it may run where the configuration says sandbox = "off"
+	says    string // a pattern of its error, or of doctor's message about it if it is ready
+	runs    bool   // it may run with sandbox = "off"
 }
 
-// hostiles are all of them, beside one honest plugin called notes.
+// hostiles lists them all. There is also one honest plugin, called notes.
 func hostiles() []hostile {
 	long := strings.Repeat("n", 255)
 	named := func(name string) func(*hostileHome, string) {
@@ -40,17 +40,17 @@ func hostiles() []hostile {
 	return []hostile{
 		{"a name with a new line", "line", named(`"a\nb"`), "broken", badName, false},
 		{"a directory with a new line", "a\nb", func(h *hostileHome, dir string) { h.mkdir(dir) }, "broken", `no manifest\.yaml`, false},
-		{"a name that a terminal obeys", "obeyed", named(`"\e[31mred"`), "broken", badName, false},
-		{"a directory that a terminal obeys", "\x1b[2J\x07clear", func(h *hostileHome, dir string) { h.mkdir(dir) }, "broken", `no manifest\.yaml`, false},
+		{"a name with an escape sequence", "obeyed", named(`"\e[31mred"`), "broken", badName, false},
+		{"a directory with an escape sequence", "\x1b[2J\x07clear", func(h *hostileHome, dir string) { h.mkdir(dir) }, "broken", `no manifest\.yaml`, false},
 		{"a name that is written from right to left", "turned", named(`"setn\u202Eton"`), "broken", badName, false},
 		{"a directory that is written from right to left", "\u202esetn\u2066on", func(h *hostileHome, dir string) { h.mkdir(dir) }, "broken", `no manifest\.yaml`, false},
-		{"a name that leads out", "out", named(`"../../../secret"`), "broken", badName, false},
+		{"a name that leads out of the directory", "out", named(`"../../../secret"`), "broken", badName, false},
 		{"a name that is the directory above", "above", named(`".."`), "broken", badName, false},
 		{"a name that is a flag", "-x", named(`"-x"`), "broken", badName, false},
-		{"a name without end", "endless", named(strings.Repeat("n", 5000)), "broken", badName, false},
+		{"a very long name", "endless", named(strings.Repeat("n", 5000)), "broken", badName, false},
 		{"a directory with the longest name", long, func(h *hostileHome, dir string) { h.mkdir(dir) }, "broken", `no manifest\.yaml`, false},
 		{"a name that looks like another's", "look-alike", named(`"n\u043Etes"`), "broken", badName, false},
-		{"a name that another has", "zz-notes", named("notes"), "skipped", `notes`, false},
+		{"the name of another plugin", "zz-notes", named("notes"), "skipped", `notes`, false},
 		{"a manifest that is a link to the operator's secret", "link", func(h *hostileHome, dir string) {
 			h.program(dir+"/run", "link")
 			h.link(h.home+"/secret/key", dir+"/manifest.yaml")
@@ -68,7 +68,7 @@ func hostiles() []hostile {
 			h.plugin(dir, "huge", "./run")
 			h.must(os.Truncate(dir+"/manifest.yaml", 1<<40))
 		}, "broken", `not a manifest`, false},
-		{"a manifest as deep as a well", "deep", func(h *hostileHome, dir string) {
+		{"a deeply nested manifest", "deep", func(h *hostileHome, dir string) {
 			h.plugin(dir, "deep", "./run")
 			h.write(dir+"/manifest.yaml", "name: deep\nconfig_schema: "+strings.Repeat("[", 100_000)+"\n", 0o644)
 		}, "broken", `manifest\.yaml`, false},
@@ -100,12 +100,12 @@ func hostiles() []hostile {
 		}, "broken", `exec:tool:`, true},
 		{"a program that is a flag", "flag", calls("flag", "-c"), "broken", `-c`, false},
 		{"a program outside", "thief", func(h *hostileHome, dir string) { h.plugin(dir, "thief", h.home+"/secret/tool") }, "broken", `exec:tool:`, true},
-		{"a grant that is a link out", "granted", func(h *hostileHome, dir string) {
+		{"a grant that is a link to the outside", "granted", func(h *hostileHome, dir string) {
 			h.plugin(dir, "granted", "./run")
 			h.edit(dir+"/manifest.yaml", "capabilities: []", `capabilities: ["read:fs:`+dir+`/data"]`)
 			h.link(h.home+"/secret", dir+"/data")
 		}, "broken", `/data.*/secret`, true},
-		{"an interpreter that a .venv has from outside", "venv", func(h *hostileHome, dir string) {
+		{"a .venv whose interpreter is outside", "venv", func(h *hostileHome, dir string) {
 			h.plugin(dir, "venv", "./main")
 			h.mkdir(dir + "/.venv/bin")
 			h.link(h.home+"/secret/tool", dir+"/.venv/bin/python")
@@ -144,7 +144,7 @@ func (h *hostileHome) edit(path, old, text string) {
 	h.write(path, strings.Replace(string(before), old, text, 1), 0o644)
 }
 
-// program writes a kaged plugin that works, and leaves a mark where it is not confined.
+// program writes a kaged plugin that works, and that makes a file if it is not confined.
 func (h *hostileHome) program(path, name string) {
 	h.t.Helper()
 	h.write(path, `#!/bin/sh
@@ -169,7 +169,7 @@ func (h *hostileHome) plugin(dir, name, command string) {
 
 func (h *hostileHome) plugins() string { return filepath.Join(h.home, ".local/share/kaged/plugins") }
 
-// run types a command. What it prints may neither hold the secret nor be obeyed by a terminal.
+// run runs a command. Its output may contain neither the secret nor control characters.
 func (h *hostileHome) run(args ...string) string {
 	h.t.Helper()
 	cmd := patchbayIn(h.home, args...)
@@ -187,21 +187,22 @@ func (h *hostileHome) run(args ...string) string {
 		}
 		if at := strings.IndexFunc(text, obeyed); at >= 0 {
 			r, _ := utf8.DecodeRuneInString(text[at:])
-			h.t.Errorf("%q: %s has %U, which a terminal obeys: %.200q", args, name, r, text[max(0, at-100):])
+			h.t.Errorf("%q: %s has %U, which controls a terminal: %.200q", args, name, r, text[max(0, at-100):])
 		}
 	}
 	h.t.Logf("patchbay %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
 	return stdout.String()
 }
 
-// obeyed tells whether a terminal does something upon a character instead of showing it: control
-// characters and marks of direction.
+// obeyed reports whether a character controls a terminal instead of being shown: control characters
+// and marks of direction.
 func obeyed(r rune) bool {
 	return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
-// TestHostilePlugins: whatever a directory among the plugins is called and holds, nothing outside
-// of it is read, mounted or started, what must not start does not, and the message says why.
+// TestHostilePlugins: whatever name and contents a directory among the plugins has, nothing outside
+// of it is read, mounted or started. A plugin that must not start does not, and the message says
+// why.
 func TestHostilePlugins(t *testing.T) {
 	h := &hostileHome{t, t.TempDir()}
 	h.mkdir(h.home + "/marks")
@@ -217,7 +218,7 @@ func TestHostilePlugins(t *testing.T) {
 		t.Run(c.attempt, func(t *testing.T) { h.judge(t, c, listed) })
 	}
 	if got := listed[filepath.Join(h.plugins(), "notes")]; got.State != "ready" {
-		t.Errorf("the honest one is %s: %s", got.State, got.Error)
+		t.Errorf("the honest plugin is %s: %s", got.State, got.Error)
 	}
 	table := h.run("plugin", "list")
 	findings := h.run("doctor")
@@ -228,14 +229,14 @@ func TestHostilePlugins(t *testing.T) {
 	}
 	for _, text := range []string{table, findings} {
 		if line := regexp.MustCompile(`(?m)^b\b.*`).FindString(text); line != "" {
-			t.Errorf("a name goes on in a line of its own: %q", line)
+			t.Errorf("a part of a name begins a new line: %q", line)
 		}
 	}
-	t.Run("nothing outside is mounted", h.mountsNothing)
-	t.Run("without a sandbox none of the broken ones is started either", h.startsNone)
+	t.Run("nothing outside of the plugins is mounted", h.mountsNothing)
+	t.Run("without a sandbox the broken plugins are not started either", h.startsNone)
 }
 
-// A listedPlugin is one of `plugin list --json`.
+// A listedPlugin is a plugin in the output of `plugin list --json`.
 type listedPlugin struct {
 	Name, Path, State, Error string
 	PID                      *int
@@ -263,14 +264,14 @@ func (h *hostileHome) judge(t *testing.T, c hostile, listed map[string]listedPlu
 		t.Errorf("%+v, want it %s", got, c.state)
 	}
 	if c.state != "ready" && !regexp.MustCompile(c.says).MatchString(got.Error) {
-		t.Errorf("it says %q, want %s", got.Error, c.says)
+		t.Errorf("its error is %q, want %s", got.Error, c.says)
 	}
 	if len(got.Error) > 1000 {
-		t.Errorf("it says %d bytes: %.100q…", len(got.Error), got.Error)
+		t.Errorf("its error has %d bytes: %.100q…", len(got.Error), got.Error)
 	}
 }
 
-// mountsNothing looks at the trees of all that could be started, whether they were or not.
+// mountsNothing checks the mounts of all plugins that could be started.
 func (h *hostileHome) mountsNothing(t *testing.T) {
 	for _, name := range []string{"notes", "two", "thief", "venv", "chain", "winding", "ring", "place", "granted"} {
 		var info struct {
@@ -281,7 +282,7 @@ func (h *hostileHome) mountsNothing(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		for _, m := range info.Mounts {
-			if m.Because == "its own, in memory" { // /tmp, where nothing of the machine's is
+			if m.Because == "its own, in memory" { // /tmp, which contains no file of the machine
 				continue
 			}
 			if strings.HasPrefix(h.home, m.Path+"/") || m.Path == h.home || strings.HasPrefix(m.Path, h.home+"/secret") {
@@ -291,7 +292,7 @@ func (h *hostileHome) mountsNothing(t *testing.T) {
 	}
 }
 
-// startsNone has everything run that may, and looks at the marks.
+// startsNone runs every plugin that may run, and checks the files that they made.
 func (h *hostileHome) startsNone(t *testing.T) {
 	h.write(h.home+"/.config/patchbay/config.toml", "sandbox = \"off\"\n", 0o600)
 	h.list()
@@ -309,6 +310,6 @@ func (h *hostileHome) startsNone(t *testing.T) {
 		}
 	}
 	if !seen["notes"] || !seen["two"] {
-		t.Errorf("the marks are %v: those of the honest ones are missing, so the others tell nothing", seen)
+		t.Errorf("the marks are %v: those of the working plugins are missing, so the test proves nothing", seen)
 	}
 }

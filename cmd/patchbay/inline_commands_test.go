@@ -26,7 +26,7 @@ func TestCommandsInSentences(t *testing.T) {
 		}
 	}
 	if len(named) < 15 {
-		t.Fatalf("only %d commands are found; this test does not see them", len(named))
+		t.Fatalf("only %d commands were found: the pattern is broken", len(named))
 	}
 	for _, command := range slices.Sorted(maps.Keys(named)) {
 		out, err := patchbayIn(t.TempDir(), append(strings.Fields(command), "--help")...).CombinedOutput()

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// plant writes a source with a scaffold plugin of several files and a mine plugin, of a version.
+// plant writes a source with a scaffold plugin of several files and a mine plugin, both of the
+// given version.
 func plant(t *testing.T, home string, version int) {
 	t.Helper()
 	write(t, home, "src/loud/loud", `#!/bin/sh
@@ -61,9 +62,8 @@ func install(t *testing.T, home string) {
 	}
 }
 
-// TestInstallLosesNoEvent: plugins are replaced under a daemon that runs and asks them all the
-// time. Every event is answered by the old or by the new one, also where only what is in the lock
-// may run.
+// TestInstallLosesNoEvent: plugins are replaced while a daemon calls them all the time. The old or
+// the new version answers every event, also with trust = "locked".
 func TestInstallLosesNoEvent(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/config.toml", "trust = \"locked\"\n")
@@ -107,12 +107,12 @@ func TestInstallLosesNoEvent(t *testing.T) {
 	}
 	s.stop()
 	if strings.Contains(s.log.String(), "have changed since they were recorded") {
-		t.Errorf("the daemon took an installation for a change:\n%s", s.log)
+		t.Errorf("the daemon reports an installation as a change:\n%s", s.log)
 	}
 }
 
-// TestDaemonFollows: a daemon that runs notices what is installed, disabled, enabled, trusted and
-// removed.
+// TestDaemonFollows: a running daemon notices when plugins are installed, disabled, enabled,
+// trusted and removed.
 func TestDaemonFollows(t *testing.T) {
 	home := t.TempDir()
 	s := serve(t, home)

@@ -46,8 +46,8 @@ func pageBlocks(t *testing.T, path string) []pageBlock {
 	return blocks
 }
 
-// TestKagedPageMessages holds the messages that the page prints against those that the host writes:
-// the same fields, in the same order. A plugin of one tee listens.
+// TestKagedPageMessages compares the messages on the page with those that the host writes: they
+// have the same fields, in the same order. tee records what the page's plugin receives.
 func TestKagedPageMessages(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "sh", "tee"} {
 		plugtest.NeedTool(t, tool)
@@ -93,11 +93,11 @@ func TestKagedPageMessages(t *testing.T) {
 	}
 	for _, method := range slices.Sorted(maps.Keys(heard)) {
 		if want := printed[method]; method != "" && shape(want) != shape(heard[method]) {
-			t.Errorf("the host writes\n%s\nwhere the page has\n%s", heard[method], want)
+			t.Errorf("the host writes\n%s\nand the page has\n%s", heard[method], want)
 		}
 	}
 	if len(heard) < 9 {
-		t.Errorf("the plugin heard of %q alone", slices.Sorted(maps.Keys(heard)))
+		t.Errorf("the plugin received only %q", slices.Sorted(maps.Keys(heard)))
 	}
 }
 
@@ -110,7 +110,7 @@ func methodOf(t *testing.T, message string) string {
 	return m.Method
 }
 
-// shape is a message with its names and without its texts and numbers.
+// shape returns a message without its texts and numbers: only the names of its fields.
 func shape(message string) string {
 	message = regexp.MustCompile(`:"(?:[^"\\]|\\.)*"`).ReplaceAllString(message, `:""`)
 	message = regexp.MustCompile(`:[0-9]+`).ReplaceAllString(message, `:0`)

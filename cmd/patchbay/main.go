@@ -17,7 +17,7 @@ func main() {
 }
 
 func run() int {
-	if sample := demo.Sample(os.Args); sample != nil { // started by the demo, as one of its plugins
+	if sample := demo.Sample(os.Args); sample != nil { // the demo has started this process as one of its plugins
 		if err := sample(os.Stdin, os.Stdout); err != nil {
 			return 1
 		}
@@ -26,8 +26,8 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal kills
-	// A closed pipe is an error of the write, not the end of the process: the plugins want to be
-	// stopped first.
+	// Without this, a write to a closed pipe would end the process before it has stopped the
+	// plugins.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return cli.Main(ctx, os.Args[1:], cli.System())
 }

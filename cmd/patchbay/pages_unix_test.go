@@ -23,17 +23,17 @@ func TestPageOfDotagent(t *testing.T) {
 // TestPageOfJobs types docs/jobs.md.
 func TestPageOfJobs(t *testing.T) { typePage(t, "docs/jobs.md") }
 
-// TestPageOfTheEngine types docs/engine.md: damage, and the way back.
+// TestPageOfTheEngine types docs/engine.md: damage, and its repair.
 func TestPageOfTheEngine(t *testing.T) {
 	for _, tool := range []string{"curl", "dd", "jq"} {
 		plugtest.NeedTool(t, tool)
 	}
-	home, err := os.MkdirTemp("", "pbpage") // short: sockets have short names
+	home, err := os.MkdirTemp("", "pbpage") // short, because the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := os.Stat(filepath.Join(home, ".local/state/patchbay/patchbay.sock")); err == nil { // the page did not come as far as its kill
+		if _, err := os.Stat(filepath.Join(home, ".local/state/patchbay/patchbay.sock")); err == nil { // the page ended before its kill
 			_ = exec.Command("sh", "-c", "kill $(cat "+filepath.Join(home, "daemon.pid")+")").Run()
 		}
 		_ = os.RemoveAll(home)
@@ -82,7 +82,7 @@ func TestPageOfKaged(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "go"} {
 		plugtest.NeedTool(t, tool)
 	}
-	cache, err := exec.Command("go", "env", "GOCACHE").Output() // a new one would be filled with the whole library first
+	cache, err := exec.Command("go", "env", "GOCACHE").Output() // with an empty cache go would compile the whole library
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestPageOfTroubleshooting(t *testing.T) {
 	typePage(t, "docs/troubleshooting.md")
 }
 
-// TestPageOfExamples types docs/examples.md, whose reader has a checkout of the repository.
+// TestPageOfExamples types docs/examples.md in a checkout of the repository.
 func TestPageOfExamples(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	page := plugtest.Page(t, "docs/examples.md")
@@ -148,10 +148,10 @@ func TestPageOfPorting(t *testing.T) {
 	typePage(t, "docs/porting.md")
 }
 
-// typePage goes through a page in a home of its own.
+// typePage types the commands of a page in its own home.
 func typePage(t *testing.T, path string, environ ...string) {
 	t.Helper()
-	t.Parallel() // most of it is waiting for programs
+	t.Parallel() // it mostly waits for programs
 	page := plugtest.Page(t, path)
 	home := t.TempDir()
 	page.Type(home, append(patchbayIn(home).Env, environ...), strings.NewReplacer(home, "~"))

@@ -2,7 +2,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// peerPID is the process at the other end of a socket.
+// peerPID returns the process at the other end of a socket.
 func peerPID(fd int) int {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {

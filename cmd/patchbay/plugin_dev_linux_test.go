@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A devEvent is a line of `plugin dev --json`, as far as the tests look at it.
+// A devEvent is a line of `plugin dev --json`, with the fields that the tests check.
 type devEvent struct {
 	Event    string
 	Text     string
@@ -49,7 +49,7 @@ type dev struct {
 	ended  chan error
 }
 
-// startDev starts it on a plugin whose path counts from the home.
+// startDev starts it with a plugin whose path is relative to the home.
 func startDev(t *testing.T, home, path string, more ...string) *dev {
 	t.Helper()
 	d := &dev{t: t, home: home, events: make(chan devEvent, 10_000), ended: make(chan error, 1)}
@@ -65,7 +65,7 @@ func startDev(t *testing.T, home, path string, more ...string) *dev {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.cmd.Process.Kill() }) // it may have ended
-	go func() {                                    // owns out
+	go func() {                                    // this goroutine owns out
 		defer close(d.events)
 		lines := bufio.NewScanner(out)
 		for lines.Buffer(nil, 1<<20); lines.Scan(); {
@@ -80,7 +80,7 @@ func startDev(t *testing.T, home, path string, more ...string) *dev {
 	return d
 }
 
-// next waits for an event of a kind, and passes over others.
+// next waits for an event of a kind, and skips others.
 func (d *dev) next(kind string) devEvent {
 	d.t.Helper()
 	var passed []string
@@ -100,7 +100,7 @@ func (d *dev) next(kind string) devEvent {
 	}
 }
 
-// type types a command.
+// types types a command.
 func (d *dev) types(line string) {
 	d.t.Helper()
 	if _, err := fmt.Fprintln(d.in, line); err != nil {
@@ -108,7 +108,7 @@ func (d *dev) types(line string) {
 	}
 }
 
-// replaces changes a file as editors do: the new one takes the place of the old.
+// replaces changes a file as editors do: it renames a new file over the old one.
 func (d *dev) replaces(name, old, new string) {
 	d.t.Helper()
 	path := filepath.Join(d.home, name)
@@ -132,7 +132,7 @@ func (d *dev) replaces(name, old, new string) {
 	}
 }
 
-// quits ends it, and looks at the exit code.
+// quits ends it, and checks the exit code.
 func (d *dev) quits(code int) {
 	d.t.Helper()
 	d.types("quit")
@@ -167,12 +167,12 @@ done
 type devPlugin struct {
 	files   map[string]string
 	path    string
-	changed string   // the file with the word in it
-	command string   // what is sent
-	flags   []string // of the command
+	changed string   // the file that contains the word
+	command string   // the command that calls the plugin
+	flags   []string // of plugin dev
 }
 
-// devPlugins are one plugin of each dialect.
+// devPlugins returns one plugin of each dialect.
 func devPlugins() map[string]devPlugin {
 	type files = map[string]string
 	return map[string]devPlugin{
@@ -217,8 +217,8 @@ func (p devPlugin) install(t *testing.T) (home string) {
 	return home
 }
 
-// TestPluginDev: a plugin of each dialect is sent a sample, its file is replaced, and the next
-// event has the new behaviour.
+// TestPluginDev: a plugin of each dialect gets a sample, its file is replaced, and the next answer
+// is that of the new file.
 func TestPluginDev(t *testing.T) {
 	for dialect, p := range devPlugins() {
 		t.Run(dialect, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestPluginDev(t *testing.T) {
 	}
 }
 
-// TestPluginDevReloads: without any command a change is noticed; a mistake is shown with its line,
+// TestPluginDevReloads: a change is noticed without a command. A mistake is shown with its line,
 // and the next change can fix it.
 func TestPluginDevReloads(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
@@ -270,7 +270,7 @@ func TestPluginDevReloads(t *testing.T) {
 	d.quits(1) // one command failed
 }
 
-// TestPluginDevEndsThePlugin: however it ends, nothing is left running.
+// TestPluginDevEndsThePlugin: however plugin dev ends, no process is left.
 func TestPluginDevEndsThePlugin(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	for rule, c := range map[string]struct {
@@ -302,8 +302,8 @@ func TestPluginDevEndsThePlugin(t *testing.T) {
 	}
 }
 
-// TestPluginDevInATerminal: keys choose what is sent, edit and resend it, and restart the plugin;
-// what happened stays in the scrollback.
+// TestPluginDevInATerminal: keys choose an event, edit and resend it, and restart the plugin. The
+// events stay in the scrollback.
 func TestPluginDevInATerminal(t *testing.T) {
 	home := devPlugins()["scaffold"].install(t)
 	write(t, home, "editor", "sed -i 's/Hello, plugin!/as edited/' \"$1\"\n")

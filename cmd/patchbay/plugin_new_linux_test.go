@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPluginNewAsksAtATerminal: what the command line does not say is asked for, a name that will
-// not do is asked for again, the reason is shown whole on a narrow terminal, and nothing of the
-// form is left on the screen.
+// TestPluginNewAsksAtATerminal: plugin new asks for everything that the command line does not say.
+// It asks again after an invalid name, and shows the whole reason on a narrow terminal. At the end
+// nothing of the form is left on the screen.
 func TestPluginNewAsksAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	master, slave := openPair(t)

@@ -12,14 +12,14 @@ import (
 )
 
 // quickScript makes the offline model call a tool that the shell blocker of the protocol document
-// refuses, harmless as the call is.
+// refuses. The call itself is harmless.
 const quickScript = `
 - tools: [{name: shell, arguments: {cmd: "echo sudo rm"}}]
 - text: Done.
 `
 
-// TestSeedQuickStart types the commands of the protocol document as they are printed, and has its
-// example plugins act on a turn: docs/protocols/python.md, row P46.
+// TestSeedQuickStart types the commands of the protocol document as they are printed, and uses its
+// example plugins in a turn: docs/protocols/python.md, row P46.
 func TestSeedQuickStart(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		plugtest.NeedTool(t, tool)
@@ -30,7 +30,7 @@ func TestSeedQuickStart(t *testing.T) {
 	listen := seedAddress(t)
 	s := serve(t, home, "--script", "script.yaml", "--listen", listen)
 
-	typed := func(block plugtest.Block) string { // at a shell, as it stands
+	typed := func(block plugtest.Block) string { // in a shell, unchanged
 		t.Helper()
 		text := strings.ReplaceAll(block.Text, "localhost:8000", strings.Replace(listen, "127.0.0.1", "localhost", 1))
 		cmd := exec.Command("bash", "-e", "-c", text)
@@ -103,7 +103,7 @@ func TestSeedQuickStart(t *testing.T) {
 	}
 }
 
-// of are the blocks under a heading.
+// of returns the blocks under a heading.
 func of(blocks []plugtest.Block, heading string) []plugtest.Block {
 	var under []plugtest.Block
 	for _, b := range blocks {

@@ -11,23 +11,23 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// untyped are the lines of the README's commands that the test leaves out, and why.
+// untyped lists the commands of the README that the test leaves out, with the reason.
 var untyped = map[string]string{
 	"go run ./cmd/patchbay demo":           "TestScripts/demo runs it",
 	"make test":                            "it runs this test",
 	"patchbay serve status":                "no daemon runs during the test",
 	"patchbay serve --install":             "it writes to the service manager of the user who runs the test",
 	"patchbay serve":                       "the test starts one, at a free port",
-	"patchbay chat":                        "it wants a terminal: TestChatInATerminal has one",
-	"patchbay chat --resume":               "it wants a terminal",
-	"patchbay chat --continue":             "it wants a terminal",
-	"patchbay chat --model anthropic:NAME": "it wants a key",
+	"patchbay chat":                        "it needs a terminal: TestChatInATerminal has one",
+	"patchbay chat --resume":               "it needs a terminal",
+	"patchbay chat --continue":             "it needs a terminal",
+	"patchbay chat --model anthropic:NAME": "it needs a key",
 }
 
-// endless is a command that goes on until it is interrupted.
+// endless begins a command that runs until it is interrupted.
 const endless = "curl -N "
 
-// TestREADME types every shell command of the README in their order, in an empty home.
+// TestREADME types all shell commands of the README in their order, in an empty home.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "python3", "jq", "git", "timeout"} {
@@ -48,7 +48,8 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// readmeCommands are the shell commands of the README, before and after the daemon is started.
+// readmeCommands returns the shell commands of the README, before and after the start of the
+// daemon.
 func readmeCommands(t *testing.T) (before, after string) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -74,12 +75,12 @@ func readmeCommands(t *testing.T) (before, after string) {
 		}
 	}
 	if missing != 0 || before == "" {
-		t.Errorf("%d of the commands that are left out are not in the README", missing)
+		t.Errorf("%d commands of untyped are not in the README", missing)
 	}
 	return before, script.String()
 }
 
-// typeAll has a shell run commands, and returns all that they print.
+// typeAll runs commands in a shell, and returns their output.
 func typeAll(t *testing.T, home, commands string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", commands)

@@ -24,8 +24,8 @@ invoke) cat >>"$HOME/kept"; echo '{"ok":true}' ;;
 esac
 `
 
-// TestHangupReloads: SIGHUP reads everything again; a bad file keeps the old ones and is told
-// everywhere; a run under way goes on.
+// TestHangupReloads: after SIGHUP the daemon reads everything again. If a file is bad, the old
+// settings stay, and health, doctor and log report it. A run continues meanwhile.
 func TestHangupReloads(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/agents/patient/agent.toml", `[agent]
@@ -69,13 +69,13 @@ plugin = "late"
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, _ := patchbayIn(home, "doctor", "--json").Output() // its exit code is that of the findings
+		ours, _ := patchbayIn(home, "doctor", "--json").Output() // the exit code says whether there are findings
 		if !bytes.Equal(bytes.TrimSpace(ours), theirs) {
 			t.Errorf("%s:\ndoctor --json %s\n/v1/doctor    %s", when, ours, theirs)
 		}
 		return d
 	}
-	if d := same("with a plugin that is not there"); d.OK || len(d.Findings) != 1 || !strings.Contains(d.Findings[0].Where, "patient/agent.toml:10:3") ||
+	if d := same("with a plugin that is not installed"); d.OK || len(d.Findings) != 1 || !strings.Contains(d.Findings[0].Where, "patient/agent.toml:10:3") ||
 		d.Findings[0].Problem != "preflight[0]: plugin not found: late" {
 		t.Errorf("%+v", d)
 	}
@@ -90,7 +90,7 @@ plugin = "late"
 
 	write(t, home, ".config/patchbay/config.toml", "[plugins.keep\n")
 	hangUp()
-	comesTrue(t, "the health tells of the bad file", func() bool { return health().Reload != nil })
+	comesTrue(t, "the health reports the bad file", func() bool { return health().Reload != nil })
 	if h := health(); h.Status != "degraded" || !strings.Contains(h.Reload.Error, "config.toml:1:") {
 		t.Errorf("%+v, %+v", h, h.Reload)
 	}
@@ -103,18 +103,18 @@ plugin = "late"
 	hangUp()
 	comesTrue(t, "the corrected file is read", func() bool { return health().Reload == nil })
 	if s.call("GET", "/v1/doctor", "", &d); len(d.Findings) != 1 || !strings.HasPrefix(d.Findings[0].Problem, "[server]: ") {
-		t.Errorf("what a reload cannot change: %+v", d)
+		t.Errorf("a setting that a reload cannot change: %+v", d)
 	}
 	write(t, home, ".config/patchbay/config.toml", "[plugins.keep]\nconfig = { dir = \"else\" }\n")
 	hangUp()
-	comesTrue(t, "nothing is left to be told", func() bool { d = daemon.Diagnosis{}; s.call("GET", "/v1/doctor", "", &d); return len(d.Findings) == 0 })
+	comesTrue(t, "there are no findings", func() bool { d = daemon.Diagnosis{}; s.call("GET", "/v1/doctor", "", &d); return len(d.Findings) == 0 })
 	same("after a reload")
 
 	write(t, home, "go", "")
 	comesTrue(t, "the run has ended", func() bool { s.call("GET", "/v1/runs/"+run.ID, "", &run); return run.Status.Over() })
 	kept, err := os.ReadFile(filepath.Join(home, "kept"))
 	if run.Status != job.Succeeded || len(run.Attempts[0].Sinks) > 0 || err != nil || !strings.Contains(string(kept), `"message":"began\nended\n"`) {
-		t.Errorf("the run that was under way: %+v, kept %s, %v", run, kept, err)
+		t.Errorf("the run during the reloads: %+v, stored %s, %v", run, kept, err)
 	}
 	s.stop()
 	for _, want := range []string{"a manifest has a problem: preflight[0]: plugin not found: late", "nothing was reloaded: everything stays as it was"} {

@@ -18,13 +18,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if demo.Sample(os.Args) != nil { // the demo starts its own executable, which is this test
+	if demo.Sample(os.Args) != nil { // the demo starts its own executable, which is this test binary
 		main()
 	}
 	testscript.Main(m, map[string]func(){"patchbay": main, "patchbay-hook": mainHook})
 }
 
-// TestScripts runs testdata/script/*.txtar, each in a home of its own. The plugins in them are real
+// TestScripts runs testdata/script/*.txtar, each in its own home. The plugins in them are real
 // programs.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -40,12 +40,12 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home, makes its programs executable, and takes away what the tester's own
-// shell may have set.
+// setup gives a script a home, makes its programs executable, and unsets variables of the tester's
+// shell.
 func setup(env *testscript.Env) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Vars = append(env.Vars, quickEnd)
-	env.Setenv("ACCOUNT", "$G") // how the engine's server names the directory of its one account
+	env.Setenv("ACCOUNT", "$G") // the directory of the engine's only account
 	for _, name := range []string{"PATCHBAY_HOME", "SCAFFOLD_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM"} {
 		env.Setenv(name, "")
 	}

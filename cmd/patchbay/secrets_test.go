@@ -18,8 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// The secrets that are planted. None may come out of the daemon in any way; each is told from the
-// others by its end.
+// The planted secrets. None may leave the daemon in any way. Each has a different end.
 const (
 	keySecret    = "sk-planted-0123456789abcdef-model-key"
 	tokenSecret  = "planted-0123456789abcdef-server-token"
@@ -65,12 +64,12 @@ while IFS= read -r line; do
 done
 `
 
-// TestSecretsStayInside plants secrets wherever there is a place for one, lets everything go wrong,
-// and looks for them in every answer, event, metric, log line, command's output and file.
+// TestSecretsStayInside plants a secret in every place for one, makes everything fail, and searches
+// every answer, event, metric, log line, command's output and file for the secrets.
 func TestSecretsStayInside(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	told := new(plugtest.Log)
-	rude := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // says back all it was told
+	rude := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // repeats the request in its answer
 		body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<16))
 		fmt.Fprintln(told, r.URL, r.Header, string(body))
 		w.Header().Set("Content-Type", "application/json")
@@ -106,7 +105,7 @@ token = "%s"
 		{"call", "notes", "notes.fail"}, {"fire", "session.start", "--data", `{"session_id":"s","working_dir":"/","project_root":"/"}`, "--trace"},
 		{"trace", "record", filepath.Join(home, ".local", "notes.trace"), "--", "call", "notes", "notes.fail"}} {
 		for _, style := range [][]string{{"--json"}, {"-v"}} {
-			out, _ := patchbayIn(home, append(args, style...)...).CombinedOutput() // that it fails is well; what it says counts
+			out, _ := patchbayIn(home, append(args, style...)...).CombinedOutput() // it may fail; only its output counts
 			e.add("patchbay "+strings.Join(append(args, style...), " "), string(out))
 		}
 	}
@@ -125,10 +124,10 @@ token = "%s"
 	}
 }
 
-// An emission is something that came out, and where.
+// An emission is a text that left the daemon, and where.
 type emission struct{ where, text string }
 
-// emitted is all that came out.
+// emitted collects all emissions.
 type emitted struct {
 	s   *server
 	all []emission
@@ -136,7 +135,8 @@ type emitted struct {
 
 func (e *emitted) add(where, text string) { e.all = append(e.all, emission{where, text}) }
 
-// ask makes a request with the token and keeps the answer. A stream is read for a moment.
+// ask makes a request with the token and stores the answer. It reads only the beginning of a
+// stream.
 func (e *emitted) ask(method, path, body string, headers ...string) string {
 	e.s.t.Helper()
 	ctx, cancel := context.WithTimeout(e.s.t.Context(), 20*time.Second)
@@ -157,10 +157,10 @@ func (e *emitted) ask(method, path, body string, headers ...string) string {
 		e.s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if strings.HasPrefix(path, "/v1/events") { // never ends: what is there comes at once, the first comment after it
+	if strings.HasPrefix(path, "/v1/events") { // a stream never ends: stored events come at once, and then the first comment
 		time.AfterFunc(2*time.Second, cancel)
 	}
-	text, _ := io.ReadAll(resp.Body) // the end of a stream is an error
+	text, _ := io.ReadAll(resp.Body) // a stream ends with an error
 	e.add(method+" "+path, fmt.Sprintf("%v %s", resp.Header, text))
 	return string(text)
 }
@@ -174,7 +174,7 @@ func (e *emitted) provoke() {
 		e.s.t.Fatal(err)
 	}
 	if got := e.ask("POST", "/session/"+made.ID+"/message", `{"text":"hello"}`); !strings.Contains(got, "401") && !strings.Contains(got, "key") {
-		e.s.t.Errorf("the model was not asked: %s", got)
+		e.s.t.Errorf("the model was not called: %s", got)
 	}
 	e.ask("POST", "/session/"+made.ID+"/message", `{"text":"hello"}`, "Accept", "text/event-stream")
 	e.ask("GET", "/features", "", "Authorization", "Bearer "+tokenSecret+"x")
@@ -192,7 +192,7 @@ func (e *emitted) provoke() {
 	e.ask("GET", "/v1/sessions/"+made.ID+"/transcript", "")
 }
 
-// everyRoute reads all that can be read.
+// everyRoute reads every route.
 func (e *emitted) everyRoute() {
 	e.s.t.Helper()
 	var doc struct{ Paths map[string]map[string]any }
@@ -210,7 +210,7 @@ func (e *emitted) everyRoute() {
 	}
 }
 
-// files keeps what the daemon has written.
+// files stores the files that the daemon has written.
 func (e *emitted) files(dir string) {
 	e.s.t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -229,7 +229,7 @@ func (e *emitted) files(dir string) {
 func (e *emitted) search(t *testing.T) {
 	t.Helper()
 	if len(e.all) < 60 {
-		t.Errorf("only %d things came out", len(e.all))
+		t.Errorf("only %d texts were collected", len(e.all))
 	}
 	for _, one := range e.all {
 		for _, secret := range planted {

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// patience bounds every wait: a busy machine is slow, not broken.
+// patience limits every wait. It is long because a busy machine is slow.
 const patience = time.Minute
 
-// A server is `patchbay serve` in a process of its own.
+// A server is a `patchbay serve` process.
 type server struct {
 	t    *testing.T
 	home string
@@ -36,7 +36,7 @@ func serve(t *testing.T, home string, args ...string) *server {
 	return serveWith(t, home, nil, args...)
 }
 
-// serveWith is serve with more in its environment.
+// serveWith is serve with more environment variables.
 func serveWith(t *testing.T, home string, environ []string, args ...string) *server {
 	t.Helper()
 	cmd := patchbayIn(home, append([]string{"serve", "--json"}, args...)...)
@@ -44,7 +44,7 @@ func serveWith(t *testing.T, home string, environ []string, args ...string) *ser
 	return serveAs(t, home, cmd)
 }
 
-// serveAs is serve with a command that is ready to be started.
+// serveAs is serve with a prepared command.
 func serveAs(t *testing.T, home string, cmd *exec.Cmd) *server {
 	t.Helper()
 	s := &server{t: t, home: home, cmd: cmd, log: new(bytes.Buffer), done: make(chan struct{})}
@@ -60,7 +60,7 @@ func serveAs(t *testing.T, home string, cmd *exec.Cmd) *server {
 	line, readErr := lines.ReadString('\n')
 	go func() {
 		_, _ = io.Copy(io.Discard, lines)
-		_ = s.cmd.Wait() // how it ended is for the tests that look
+		_ = s.cmd.Wait() // tests that need the exit code look at it themselves
 		close(s.done)
 	}()
 	t.Cleanup(s.stop)
@@ -73,14 +73,13 @@ func serveAs(t *testing.T, home string, cmd *exec.Cmd) *server {
 	return s
 }
 
-// quickEnd keeps the race detector, where it runs, from sleeping for a second at the end of every
-// process.
+// quickEnd keeps the race detector from sleeping for a second at the end of every process.
 const quickEnd = "GORACE=atexit_sleep_ms=0"
 
-// patchbayIn is this test as the command, in an environment with a home and nothing of the
-// tester's.
+// patchbayIn returns patchbay as a command, with the given home and without the tester's
+// environment. The program is this test binary.
 func patchbayIn(home string, args ...string) *exec.Cmd {
-	cmd := exec.Command("patchbay", args...) // testscript has put it onto the PATH
+	cmd := exec.Command("patchbay", args...) // testscript has put it on the PATH
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", quickEnd}
 	return cmd
@@ -88,11 +87,11 @@ func patchbayIn(home string, args ...string) *exec.Cmd {
 
 // stop ends the daemon as a supervisor would.
 func (s *server) stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	s.wait()
 }
 
-// kill is what nothing can prepare for.
+// kill ends the daemon with SIGKILL.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	s.wait()
@@ -138,7 +137,7 @@ func (s *server) call(method, path, body string, into any) int {
 	return resp.StatusCode
 }
 
-// turn is what a message was answered with.
+// turn is the answer to a message.
 type turn struct {
 	Text   string
 	Status string
@@ -163,7 +162,7 @@ func (s *server) say(session, text string) (turn, int) {
 	return answer, status
 }
 
-// session makes one.
+// session creates a session.
 func (s *server) session(body string) string {
 	s.t.Helper()
 	var made struct{ ID string }
@@ -173,7 +172,7 @@ func (s *server) session(body string) string {
 	return made.ID
 }
 
-// transcript is every entry of a session, as `role: content` or `turn status`.
+// transcript returns every entry of a session, as `role: content` or `turn status`.
 func (s *server) transcript(session string) []string {
 	s.t.Helper()
 	var entries []struct {
@@ -200,7 +199,7 @@ func (s *server) transcript(session string) []string {
 	return lines
 }
 
-// write puts a file into a home.
+// write writes a file in a home.
 func write(t *testing.T, home, path, text string) {
 	t.Helper()
 	path = filepath.Join(home, path)

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// The plugins of the session: one that minds what the shell is told and signs the answer, and one
-// that counts.
+// The plugins of the session: one changes a shell command and signs the answer, the other counts
+// calls.
 const (
 	signPlugin = `"""Signs what it has seen."""
 __plugin__ = {"name": "sign", "api": "1.0", "mark": "~"}
@@ -31,7 +31,7 @@ async def call(ctx, call):
 `
 )
 
-// sessionScript makes the offline model call a tool that the plugin minds.
+// sessionScript makes the offline model call a tool with a command that the plugin changes.
 const sessionScript = `
 - tools: [{name: shell, arguments: {cmd: "echo ring the bell"}}]
 - text: It is late.
@@ -41,10 +41,11 @@ const sessionScript = `
 type exchange struct {
 	request, body string
 	status        int
-	want          string // ID is the session's, TIME any time; … at the end: and so on
+	want          string // ID is the session's id, TIME any time, … at the end any text
 }
 
-// exchanges are all that python plugins have over HTTP, from the flag to a turn in which they act.
+// exchanges lists all requests about python plugins, from the feature flag to a turn that they
+// change.
 func exchanges(t *testing.T, home string) []exchange {
 	file := func(name string) string { return `"` + home + "/.agent/plugins/" + name + `.py"` }
 	source := func(name, content string) string {
@@ -70,15 +71,14 @@ func exchanges(t *testing.T, home string) []exchange {
 		{"GET /plugin/sign", "", 200, `{"name":"sign","path":` + file("sign") + `,` + signed + `,"content":` + jsonOf(t, signPlugin) + `}`},
 		{"POST /plugin/sign/reload", "", 200, `{"name":"sign",` + signed + `}`},
 		{"POST /session", `{"plugins":["count","sign"],"working_dir":` + jsonOf(t, home) + `}`, 200, made(`["count","sign"]`) + `"}`},
-		{"POST /session/ID/message", `{"text":"ring it"}`, 200, `…`}, // looked at below
+		{"POST /session/ID/message", `{"text":"ring it"}`, 200, `…`}, // checked below
 		{"PATCH /session/ID", `{"plugins":["sign"]}`, 200, made(`["sign"]`) + `…`},
 		{"DELETE /plugin/count", "", 200, `{"deleted":"count"}`},
 		{"GET /plugin/count", "", 404, `{"detail":"Plugin not found: count"}`},
 	}
 }
 
-// TestPluginsOfASession has a real daemon answer all of them, byte for byte, in the order of their
-// fields.
+// TestPluginsOfASession sends them all to a real daemon, and compares the answers byte for byte.
 func TestPluginsOfASession(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
@@ -102,7 +102,7 @@ func TestPluginsOfASession(t *testing.T) {
 	}
 	s.stop()
 	if !strings.Contains(s.log.String(), "about to run shell") {
-		t.Errorf("the log has not what the plugin printed:\n%s", s.log)
+		t.Errorf("the log lacks what the plugin printed:\n%s", s.log)
 	}
 }
 
@@ -122,7 +122,7 @@ func idOf(t *testing.T, answer json.RawMessage) string {
 
 var aTime = regexp.MustCompile(`"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]+Z"`)
 
-// plain is an answer without what differs from run to run.
+// plain returns an answer without the parts that differ from run to run.
 func plain(answer, id string) string {
 	if id != "" {
 		answer = strings.ReplaceAll(answer, id, "ID")
@@ -139,8 +139,8 @@ func jsonOf(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// signed holds a turn against what the plugins make of it: the tool ran as one rewrote it, and the
-// text tells that the other was asked first.
+// signed checks the answer of a turn: the tool ran with the command that one plugin rewrote, and
+// the text shows that the other plugin was called first.
 func (s *server) signed(answer json.RawMessage, id string) {
 	s.t.Helper()
 	var made turn

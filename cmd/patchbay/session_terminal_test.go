@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// atPatchbay runs the command in a terminal of its own.
+// atPatchbay runs the command in its own terminal.
 func atPatchbay(t *testing.T, home string, args ...string) *terminal {
 	t.Helper()
 	path, err := exec.LookPath("patchbay")
@@ -20,7 +20,7 @@ func atPatchbay(t *testing.T, home string, args ...string) *terminal {
 	return openTerminal(t, cmd)
 }
 
-// saidIn has something said in a new session.
+// saidIn sends a message in a new session.
 func saidIn(t *testing.T, home, text string) {
 	t.Helper()
 	if out, err := patchbayIn(home, "chat", "-p", text).CombinedOutput(); err != nil {
@@ -28,8 +28,8 @@ func saidIn(t *testing.T, home, text string) {
 	}
 }
 
-// TestSessionsInATerminal chooses a session with `chat --resume`, goes on with another, begins a
-// new one, and leaves.
+// TestSessionsInATerminal chooses a session with `chat --resume`, switches to another one, begins a
+// new one, and quits.
 func TestSessionsInATerminal(t *testing.T) {
 	home := t.TempDir()
 	saidIn(t, home, "about the fox")
@@ -47,7 +47,7 @@ func TestSessionsInATerminal(t *testing.T) {
 		t.Fatalf("%d sessions: %s", ids, fox)
 	}
 	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the conversation open") {
-		t.Errorf("it is open: %s, %v", out, err)
+		t.Errorf("deleting an open session: %s, %v", out, err)
 	}
 
 	term.keys("-l", "/sessions")
@@ -72,7 +72,7 @@ func TestSessionsInATerminal(t *testing.T) {
 		}
 	}
 	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err != nil {
-		t.Errorf("it is open no more: %s, %v", out, err)
+		t.Errorf("deleting a session that is no longer open: %s, %v", out, err)
 	}
 }
 
@@ -85,14 +85,14 @@ func output(t *testing.T, home string, args ...string) string {
 	return string(out)
 }
 
-// idTitled is the id of the session with a title, in a list as JSON.
+// idTitled returns the id of the session with a title, from a list as JSON.
 func idTitled(list, title string) string {
 	before, _, _ := strings.Cut(list, `"title":"`+title+`"`)
 	at := strings.LastIndex(before, "ses_")
 	return before[at : at+30]
 }
 
-// TestDeletingASessionAsks, on a terminal; no is the default.
+// TestDeletingASessionAsks: on a terminal session delete asks, and the default is no.
 func TestDeletingASessionAsks(t *testing.T) {
 	home := t.TempDir()
 	saidIn(t, home, "keep me")

@@ -13,12 +13,12 @@ import (
 	"unsafe"
 )
 
-// TestOneSIGTERMEndsIt, whatever the command is waiting for.
+// TestOneSIGTERMEndsIt: one SIGTERM ends a command, whatever it waits for.
 func TestOneSIGTERMEndsIt(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		args  []string
-		stdin bool // something was written to stdin, and it stays open
+		stdin bool // stdin has input and stays open
 		pipe  bool // the named pipe in the home is open for writing
 		ready func(home string, cmd *exec.Cmd) bool
 	}{
@@ -59,7 +59,7 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 			start(t, cmd)
 			if c.pipe {
 				ready = func() bool {
-					w, err := os.OpenFile(filepath.Join(home, "pipe"), os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails until there is a reader
+					w, err := os.OpenFile(filepath.Join(home, "pipe"), os.O_WRONLY|syscall.O_NONBLOCK, 0) // it fails until there is a reader
 					if err == nil {
 						t.Cleanup(func() { w.Close() })
 					}
@@ -79,7 +79,7 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 }
 
 // hangers installs plugins that never answer: one when it starts, one when its hook is called. Both
-// leave a mark.
+// make a file first.
 func hangers(t *testing.T, home string) {
 	t.Helper()
 	for path, text := range map[string]string{
@@ -114,11 +114,11 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may be gone already
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
 }
 
-// ended sends SIGTERM once and waits for the exit code, far less long than the plugins' own
-// deadlines.
+// ended sends SIGTERM once and waits for the exit code. It waits much less long than the plugins'
+// own deadlines.
 func ended(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -130,7 +130,7 @@ func ended(t *testing.T, cmd *exec.Cmd) int {
 	case <-done:
 		return cmd.ProcessState.ExitCode()
 	case <-time.After(time.Minute):
-		t.Fatal("it goes on")
+		t.Fatal("it still runs")
 		return 0
 	}
 }
@@ -140,18 +140,18 @@ func await(t *testing.T, ready func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ready(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not come so far")
+			t.Fatal("the condition did not become true")
 		}
 	}
 }
 
-// marked tells that one of the hangers was called.
+// marked reports whether one of the hangers was called.
 func marked(home string, _ *exec.Cmd) bool {
 	_, err := os.Stat(filepath.Join(home, "mark"))
 	return err == nil
 }
 
-// inOpen tells that a thread of the process waits for the other end of a pipe.
+// inOpen reports whether a thread of the process waits for the other end of a pipe.
 func inOpen(_ string, cmd *exec.Cmd) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", cmd.Process.Pid))
 	for _, thread := range threads {
@@ -163,7 +163,7 @@ func inOpen(_ string, cmd *exec.Cmd) bool {
 	return false
 }
 
-// unread is how many bytes are in a pipe.
+// unread returns the number of bytes in a pipe.
 func unread(t *testing.T, pipe *os.File) int {
 	t.Helper()
 	var n int32

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// slowPlugins is a home with two plugins: one answers at once, the other when a file is there.
+// slowPlugins makes a home with two plugins: one answers at once, the other when a file exists.
 func slowPlugins(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -29,8 +29,8 @@ func slowPlugins(t *testing.T) (home string) {
 	return home
 }
 
-// TestSlowPluginsAreNamed: a person who waits for plugins to start is told which, and the line is
-// gone before the result.
+// TestSlowPluginsAreNamed: while plugins start, a line on the terminal names those that are not
+// ready. It is removed before the result.
 func TestSlowPluginsAreNamed(t *testing.T) {
 	home := slowPlugins(t)
 	_, s, end := atTerminal(t, patchbayIn(home, "plugin", "list", "--dialect", "scaffold"))

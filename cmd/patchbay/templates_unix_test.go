@@ -19,7 +19,8 @@ import (
 // templatesVariable is set to "all" by `make test-templates`.
 const templatesVariable = "PATCHBAY_TEMPLATES"
 
-// brief are the templates that are tried each time: one of each dialect, and no language left out.
+// brief lists the templates of the ordinary tests: one of each dialect, and at least one of each
+// language.
 var brief = []newplugin.Request{
 	{Dialect: "scaffold", Language: "javascript"}, {Dialect: "kaged", Language: "go"}, {Dialect: "mine", Language: "python"},
 	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "python"},
@@ -48,13 +49,14 @@ func wanted(r newplugin.Request) bool {
 	return soak.Long() || os.Getenv(templatesVariable) == "all" || slices.Contains(brief, r)
 }
 
-// needLanguage wants the programs that plugins of a language are run with.
+// needLanguage skips the test without the programs that plugins of a language need.
 func needLanguage(t *testing.T, language string) {
 	t.Helper()
 	plugtest.NeedTool(t, map[string]string{"go": "go", "python": "python3", "javascript": "node", "bash": "bash"}[language])
 }
 
-// goEnv lets go work with another home: a new cache would be filled with the whole library first.
+// goEnv lets go use the tester's cache with another home: with an empty cache it would compile the
+// whole library.
 func goEnv(t *testing.T) []string {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -64,7 +66,7 @@ func goEnv(t *testing.T) []string {
 	return []string{"GOCACHE=" + strings.TrimSpace(string(cache)), "CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS="}
 }
 
-// A templateTest is one plugin, made in a home of its own.
+// A templateTest is one plugin, made in its own home.
 type templateTest struct {
 	*testing.T
 	r    newplugin.Request
@@ -84,14 +86,14 @@ func newTemplateTest(t *testing.T, r newplugin.Request) *templateTest {
 	return &templateTest{t, r, home, env}
 }
 
-// run types what plugin new prints, then uses the plugin.
+// run types the commands that plugin new prints, then uses the plugin.
 func (t *templateTest) run() {
 	var made struct{ Next []newplugin.Step }
 	t.decode(t.shell("patchbay plugin new "+t.r.Name+" --dialect "+t.r.Dialect+" --lang "+t.r.Language+" --json"), &made)
 	for _, s := range made.Next {
 		switch {
 		case strings.HasPrefix(s.Command, "patchbay plugin dev"):
-			t.has(t.shell("echo list | "+s.Command), t.r.Name) // its input is at an end: it does not wait for keys
+			t.has(t.shell("echo list | "+s.Command), t.r.Name) // its input has ended, so it does not wait for keys
 		case strings.HasPrefix(s.Command, "patchbay plugin test"):
 			t.conforms(s.Command)
 		default:
@@ -101,7 +103,7 @@ func (t *templateTest) run() {
 	uses[t.r.Dialect](t)
 }
 
-// conforms holds the plugin against its protocol. A warning fails too: a template is an example.
+// conforms runs plugin test. A warning is a failure too, because a template is an example.
 func (t *templateTest) conforms(command string) {
 	t.Helper()
 	var report struct {
@@ -119,7 +121,7 @@ func (t *templateTest) conforms(command string) {
 	}
 }
 
-// uses are how a plugin of each dialect is used for real.
+// uses lists how a plugin of each dialect is used.
 var uses = map[string]func(t *templateTest){
 	"scaffold": func(t *templateTest) {
 		t.turn(`- tools: [{name: plugin_first-one_count, arguments: {text: "to be"}}]`, "words: 2, lines: 1, characters: 5", "Done.")
@@ -128,7 +130,7 @@ var uses = map[string]func(t *templateTest){
 		t.turn(`- tools: [{name: first-one_count, arguments: {text: "to be"}}]`, "words: 2, lines: 1, characters: 5", "Done.")
 	},
 	"kaged": func(t *templateTest) {
-		t.turn(`- tools: [{name: first-one.list, arguments: {}}]`, `["to be or not to be"]`, "Done.") // the note of the command that was printed
+		t.turn(`- tools: [{name: first-one.list, arguments: {}}]`, `["to be or not to be"]`, "Done.") // the note that the printed command has stored
 		out := t.shell(`patchbay fire session.start --data '{"session_id":"s"}' --json`)
 		t.has(out, `"inject":"Notes from earlier:\n- to be or not to be"`)
 	},
@@ -137,7 +139,7 @@ var uses = map[string]func(t *templateTest){
 	},
 	"mine": func(t *templateTest) {
 		plugtest.NeedTool(t, "git")
-		out := t.shell(`git init -q repo && cd repo && GIT_TRACE=1 patchbay run -- git push --force 2>&1 || true`) // it has nowhere to push to: that git was told is enough
+		out := t.shell(`git init -q repo && cd repo && GIT_TRACE=1 patchbay run -- git push --force 2>&1 || true`) // the push fails without a remote; only the arguments of git count
 		t.has(out, "git push --force-with-lease")
 	},
 	"dotagent": func(t *templateTest) {
@@ -155,7 +157,7 @@ config = { path = "~/kept/all.md" }
 	},
 }
 
-// turn has the agent take one turn, in which the offline model calls a tool.
+// turn runs one turn of the agent, in which the offline model calls a tool.
 func (t *templateTest) turn(script, result, answer string) {
 	t.Helper()
 	write(t.T, t.home, "turn.yaml", script+"\n- text: Done.\n")
@@ -165,11 +167,11 @@ func (t *templateTest) turn(script, result, answer string) {
 	}
 	t.decode(t.shell("patchbay chat -p hello --script turn.yaml --yes --json"), &out)
 	if len(out.Tools) != 1 || strings.TrimSpace(out.Tools[0].Result) != result || out.Text != answer {
-		t.Errorf("the turn came to %+v", out)
+		t.Errorf("the turn is %+v", out)
 	}
 }
 
-// shell types a command, which must succeed, and returns what it printed to stdout.
+// shell runs a command, which must succeed, and returns its stdout.
 func (t *templateTest) shell(command string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", command)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// agentIn is a home with an agent that fails, and waits for five minutes before it tries again.
+// agentIn makes a home with an agent that fails, and waits for five minutes before it tries again.
 func agentIn(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -24,7 +24,7 @@ func agentIn(t *testing.T) (home string) {
 	return home
 }
 
-// atTerminal starts a command at a terminal. What it returns waits for the end.
+// atTerminal starts a command at a terminal. end waits for its end.
 func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end func() int) {
 	t.Helper()
 	master, slave := openPair(t)
@@ -34,13 +34,13 @@ func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end fu
 		t.Fatal(err)
 	}
 	return master, watch(master), func() int {
-		_ = cmd.Wait() // the exit code tells
+		_ = cmd.Wait() // the caller checks the exit code
 		return cmd.ProcessState.ExitCode()
 	}
 }
 
-// TestJobRunAtATerminal: a person gets one attempt, and is told how to make the others. Of several,
-// a countdown shows the time to the next, and Enter makes it now.
+// TestJobRunAtATerminal: at a terminal job run makes one attempt, and says how to make the others.
+// With several attempts a countdown shows the time until the next, and Enter starts it now.
 func TestJobRunAtATerminal(t *testing.T) {
 	home := agentIn(t)
 	_, first, end := atTerminal(t, patchbayIn(home, "job", "run", "fails", "--dialect", "mine"))
@@ -66,11 +66,11 @@ func TestJobRunAtATerminal(t *testing.T) {
 	if code := end(); code != 1 {
 		t.Errorf("exit code %d: %s", code, second)
 	}
-	await(t, func() bool { return strings.Contains(second.String(), "\x1b[A\r\x1b[K") }) // the countdown is taken away
+	await(t, func() bool { return strings.Contains(second.String(), "\x1b[A\r\x1b[K") }) // the countdown is removed
 	await(t, func() bool { return strings.Contains(second.String(), "given_up after 2 of 2 attempts") })
 }
 
-// TestJobNewAtATerminal: what is not given is asked for.
+// TestJobNewAtATerminal: job new asks for what the command line does not say.
 func TestJobNewAtATerminal(t *testing.T) {
 	home := agentIn(t)
 	terminal, s, end := atTerminal(t, patchbayIn(home, "job", "new"))

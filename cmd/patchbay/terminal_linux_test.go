@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAPluginsCommandHasTheTerminal: stdout and stderr are the user's, and the program is in the
-// foreground process group. Stdin has the invocation and ends, so that it can ask on /dev/tty; with
-// stdin = "user" in the manifest stdin is the terminal itself.
+// TestAPluginsCommandHasTheTerminal: stdout and stderr are the terminal, and the program is in the
+// foreground process group. Stdin is the invocation, so the program asks on /dev/tty. With stdin =
+// "user" in the manifest, stdin is the terminal itself.
 func TestAPluginsCommandHasTheTerminal(t *testing.T) {
 	for rule, c := range map[string]struct{ manifest, begin, from string }{
-		"stdin is the invocation":            {"", "invocation=$(cat)", "</dev/tty"},
-		"stdin is the user's where it wants": {"stdin = \"user\"\n", "invocation=$MINE_INVOCATION; [ -t 0 ] || exit 7", ""},
+		"stdin is the invocation":         {"", "invocation=$(cat)", "</dev/tty"},
+		"stdin is the user's if declared": {"stdin = \"user\"\n", "invocation=$MINE_INVOCATION; [ -t 0 ] || exit 7", ""},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			program := "#!/bin/sh\n" + c.begin + `
@@ -37,8 +37,8 @@ exit 4
 	}
 }
 
-// TestCtrlCReachesAPluginsCommand: it is the program that decides what Ctrl-C means, and it knows
-// the size of the window.
+// TestCtrlCReachesAPluginsCommand: the program handles Ctrl-C itself, and it knows the size of the
+// window.
 func TestCtrlCReachesAPluginsCommand(t *testing.T) {
 	askAtTerminal(t, askerIn(t, "", `#!/bin/sh
 case $(cat) in *'"type":"command"'*) ;; *) exit 0 ;; esac
@@ -48,8 +48,9 @@ while :; do sleep 0.05; done
 `), "24 80", "\x03", "not today", 5)
 }
 
-// TestPluginsThatAreNotAtTheTerminalCannotAsk: a plugin that runs on pipes has no /dev/tty. One
-// that had it would be stopped as it reads from there, and nobody would know what it waits for.
+// TestPluginsThatAreNotAtTheTerminalCannotAsk: a plugin that runs on pipes has no /dev/tty.
+// Otherwise the kernel would stop it when it reads from there, and it would wait without a visible
+// reason.
 func TestPluginsThatAreNotAtTheTerminalCannotAsk(t *testing.T) {
 	home := askerIn(t, "", `#!/bin/sh
 case $(cat) in *'"type":"command"'*) ;; *) exit 0 ;; esac
@@ -59,7 +60,7 @@ read -r name </dev/tty || exit 6
 	askAtTerminal(t, home, "your name? ", "Ada\n", "/dev/tty", 6, "--json")
 }
 
-// askerIn is a home with a plugin that has one command.
+// askerIn makes a home with a plugin that has one command.
 func askerIn(t *testing.T, more, program string) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -79,8 +80,8 @@ func askerIn(t *testing.T, more, program string) (home string) {
 	return home
 }
 
-// askAtTerminal runs the plugin's command at a terminal of 24 lines, types keys at a cue, and wants
-// something on the screen and an exit code.
+// askAtTerminal runs the plugin's command at a terminal of 24 lines. When the cue is on the screen
+// it types keys. It checks the screen and the exit code.
 func askAtTerminal(t *testing.T, home, cue, keys, shown string, code int, flags ...string) {
 	t.Helper()
 	master, slave := openPair(t)
@@ -109,7 +110,7 @@ func askAtTerminal(t *testing.T, home, cue, keys, shown string, code int, flags 
 	await(t, func() bool { return strings.Contains(screen.String(), shown) })
 }
 
-// A screen is what a terminal shows.
+// A screen is the output on a terminal.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -121,7 +122,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// watch reads what is written to a terminal until it is closed.
+// watch reads the output on a terminal until it is closed.
 func watch(master *os.File) *screen {
 	s := new(screen)
 	go func() {

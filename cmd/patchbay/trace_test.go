@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// louder rewrites messages, and fails at replies.
+// louder is a plugin that rewrites messages, and fails at replies.
 const louder = `#!/usr/bin/env bash
 while IFS= read -r line; do
   [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
@@ -29,8 +29,8 @@ while IFS= read -r line; do
 done
 `
 
-// TestTracesOfADaemon looks at a daemon's traces while it runs and when it is gone, and finds them
-// in a collector: as they happen, and exported afterwards, with the same ids.
+// TestTracesOfADaemon lists a daemon's traces while it runs and after its end. A collector gets
+// them as they happen, and once more by an export, with the same ids.
 func TestTracesOfADaemon(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	live, later := otlptest.New(t), otlptest.New(t)
@@ -62,7 +62,7 @@ func TestTracesOfADaemon(t *testing.T) {
 		t.Errorf("%d spans, %+v, %v", len(got), health, live.Header())
 	}
 	if failed := listTraces(t, home, "--failed", "--plugin", "louder", "--since", "1h"); len(failed) != 1 || failed[0].ID != running[0].ID {
-		t.Errorf("without it, those that failed: %+v", failed)
+		t.Errorf("without the daemon, the failed events: %+v", failed)
 	}
 	out, err := patchbayIn(home, "trace", "export", "--otlp", later.URL, "--turn", running[0].Turn, "--gzip").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "exported 2 events as 4 spans to http://127.0.0.1:") {
@@ -89,21 +89,21 @@ func listTraces(t *testing.T, home string, args ...string) []listedTrace {
 	return page.Traces
 }
 
-// wantSameSpans compares what is not a matter of the clock.
+// wantSameSpans compares spans without their times.
 func wantSameSpans(t *testing.T, live, later []otlptest.Span) {
 	t.Helper()
 	if len(live) != len(later) {
-		t.Fatalf("%d spans as it happened, %d later", len(live), len(later))
+		t.Fatalf("%d live spans, %d exported", len(live), len(later))
 	}
 	for i := range live {
 		a, b := live[i], later[i]
 		if a.TraceID != live[0].TraceID || a.TraceID != b.TraceID || a.SpanID != b.SpanID || a.Parent != b.Parent || a.Name != b.Name || a.Status.Code != b.Status.Code {
-			t.Errorf("span %d: %+v as it happened, %+v later", i, a, b)
+			t.Errorf("span %d: live %+v, exported %+v", i, a, b)
 		}
 	}
 }
 
-// signer signs the answer with a secret.
+// signer is a plugin that signs the answer with a secret.
 const signer = `__plugin__ = {"api": "1.0", "name": "signer"}
 
 @on_final
@@ -115,9 +115,8 @@ async def done(ctx):
     pass
 `
 
-// TestRecordingOfAKeptTurn saves a turn of a daemon over HTTP and by the command, and plays it
-// against the plugins: those of then do the same again, and one word that is changed in one of them
-// is found.
+// TestRecordingOfAKeptTurn saves a stored turn over HTTP and with the command, and replays it. The
+// same plugins do the same again. After one word of a plugin is changed, the replay reports it.
 func TestRecordingOfAKeptTurn(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	plugtest.NeedTool(t, "python3")
@@ -147,7 +146,7 @@ func TestRecordingOfAKeptTurn(t *testing.T) {
 		t.Fatalf("status %d: %s", status, over)
 	}
 	if _, status := s.recording(session, "none"); status != 404 {
-		t.Errorf("a turn that is not there: %d", status)
+		t.Errorf("a turn that does not exist: %d", status)
 	}
 	s.stop()
 	out, err := patchbayIn(home, "trace", "export", "--recording", "b.trace", "--turn", kept[0].Turn).CombinedOutput()
@@ -171,7 +170,7 @@ func TestRecordingOfAKeptTurn(t *testing.T) {
 	}
 }
 
-// recording is what a turn is saved as.
+// recording returns the recording of a turn.
 func (s *server) recording(session, turn string) (string, int) {
 	s.t.Helper()
 	resp, err := http.Get(s.url + "/v1/recording?session=" + session + "&turn=" + turn)
@@ -184,7 +183,7 @@ func (s *server) recording(session, turn string) (string, int) {
 		s.t.Fatal(err)
 	}
 	if name := resp.Header.Get("Content-Disposition"); resp.StatusCode == 200 && name != `attachment; filename="`+turn+`.trace"` {
-		s.t.Errorf("it is saved as %q", name)
+		s.t.Errorf("its file name is %q", name)
 	}
 	return string(text), resp.StatusCode
 }

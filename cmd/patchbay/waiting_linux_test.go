@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAnAnswerIsWaitedFor: `chat -p` on a terminal says what it waits for, on a line that goes away
+// TestAnAnswerIsWaitedFor: on a terminal, `chat -p` says what it waits for. That line is removed
 // before the answer.
 func TestAnAnswerIsWaitedFor(t *testing.T) {
 	home := t.TempDir()
@@ -23,7 +23,7 @@ func TestAnAnswerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSlowPluginsAreNamedInChat, before the screen is drawn.
+// TestSlowPluginsAreNamedInChat: chat names plugins that are not ready before it draws its screen.
 func TestSlowPluginsAreNamedInChat(t *testing.T) {
 	home := slowPlugins(t)
 	term := atPatchbay(t, home, "chat")

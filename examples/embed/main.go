@@ -1,5 +1,5 @@
-// Command embed is the smallest program with plugins: it reads a line, lets every plugin on this
-// machine have its say, and prints what became of it.
+// Command embed is the smallest program with plugins: it reads a line, sends it through every
+// plugin on this machine, and prints the result.
 package main
 
 import (

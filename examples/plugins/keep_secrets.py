@@ -1,8 +1,8 @@
-"""Keeps passwords, tokens and private keys in tool results from the model.
+"""Hides passwords, tokens and private keys in tool results from the model.
 
-A python plugin. What a tool has read, a `.env` file or the output of `env`, is
-searched for what looks like a secret before the model, and with it the model's
-provider, sees it. Under the answer stands how many there were. Install and try it:
+A python plugin. It searches the results of tools, such as a `.env` file or the
+output of `env`, for secrets before the model and its provider see them. Below the
+answer it says how many it has hidden. Install and try it:
 
     mkdir -p ~/.agent/plugins
     cp keep_secrets.py ~/.agent/plugins/
@@ -10,9 +10,9 @@ provider, sees it. Under the answer stands how many there were. Install and try 
         '{"tool":"read_file","call_id":"1","arguments":{},"result":"password = swordfish","success":true}'
     patchbay chat -p 'what is configured in .env?'
 
-It knows secrets by their looks: it will miss some, and now and then hide what is
-none. If it fails, the result goes on as it was, as with every python plugin, unless
-config.toml says otherwise:
+It recognises secrets by their form, so it misses some, and sometimes hides a word
+that is not a secret. If it fails, the result stays as it was, as with every python
+plugin, unless config.toml says otherwise:
 
     [plugins.keep_secrets]
     on_failure = "deny"
@@ -25,8 +25,8 @@ __plugin__ = {"api": "1.0", "name": "keep_secrets"}
 
 HIDDEN = "[hidden]"
 
-# What stands before a secret is kept, so that the model knows what is there. Every
-# pattern is quick on any text: a handler that takes too long does not protect.
+# The text before a secret is kept, so that the model knows what is there. Every
+# pattern is quick on any text, because a handler that takes too long protects nothing.
 SECRETS = [
     # password = …, "api_key": "…", DB_TOKEN=…; but not `token: str`, which is code.
     re.compile(
@@ -40,7 +40,7 @@ SECRETS = [
     re.compile(r"""(?i)(authorization["']?[ \t]*[:=][ \t]*["']?(?:basic|bearer|token)[ \t]+)[^\s"']+"""),
     # https://user:password@host
     re.compile(r"(\w://[^\s/:@]*:)[^\s/@]+(?=@)"),
-    # A private key, whole.
+    # A whole private key.
     re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
 ]
 

@@ -1,6 +1,6 @@
-// Command veil hides what looks like a password, a token or a private key, wherever text passes: in
-// the results of tools before a model reads them, in what commands print, in what scheduled agents
-// leave behind. It is one program for every protocol; README.md says how each host gets it.
+// Command veil hides everything that looks like a password, a token or a private key: in the
+// results of tools before a model reads them, and in the output of commands and scheduled agents.
+// It is one program for every protocol; README.md says how to install it for each.
 package main
 
 import (
@@ -18,12 +18,12 @@ func main() { newVeil().Main() }
 
 // settings are the plugin's config.
 type settings struct {
-	Mask string `json:"mask" doc:"What stands in the place of a secret." knob:"Mask" max:"40"`
-	File string `json:"file,omitempty" doc:"Where a sink appends what agents print, without secrets."`
+	Mask string `json:"mask" doc:"The text that replaces a secret." knob:"Mask" max:"40"`
+	File string `json:"file,omitempty" doc:"The file to which a sink appends the output of agents, without secrets."`
 	Deny bool   `json:"deny,omitempty" doc:"Refuse tools whose arguments have secrets in them." knob:"Refuse tools"`
 }
 
-// A veil is the plugin's functions and what they share.
+// A veil has the plugin's functions and their shared values.
 type veil struct {
 	plugin *plugin.Plugin
 	config *settings
@@ -46,7 +46,7 @@ func newVeil() *plugin.Plugin {
 	return p
 }
 
-// guard refuses tools that are given secrets, where the config says so.
+// guard refuses tools with secrets in their arguments, if the config says so.
 func (v *veil) guard(_ context.Context, e *plugin.ToolEvent) plugin.Verdict {
 	if _, n := hide(string(e.Arguments), v.config.Mask); n > 0 && v.config.Deny {
 		return plugin.Denyf("the arguments of %s have %d secrets in them", e.Tool, n).Suggest("name the file or the variable that has the secret")
@@ -72,7 +72,7 @@ func (v *veil) output(_ context.Context, e *plugin.CommandEvent) plugin.Verdict 
 	return plugin.Modify()
 }
 
-// sink appends what an agent has printed to a file.
+// sink appends the output of an agent to a file.
 func (v *veil) sink(_ context.Context, e *plugin.JobEvent) plugin.Verdict {
 	if v.config.File == "" {
 		return plugin.Deny("there is no file to write to").Suggest(`set config = { file = "…" } where the manifest names veil`)

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/sdk/go/plugintest"
 )
 
-// TestRedact is the same in every dialect that has tools.
+// TestRedact runs in every dialect that has tools.
 func TestRedact(t *testing.T) {
 	for _, d := range []plugin.Dialect{plugin.Kaged, plugin.Scaffold, plugin.MCP} {
 		t.Run(string(d), func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-func TestSecretsAreKnownByTheirLooks(t *testing.T) {
+func TestSecretsAreRecognisedByTheirForm(t *testing.T) {
 	key := "-----BEGIN PRIVATE KEY-----"
 	for text, want := range map[string]string{
 		`{"api_key": "abc"}`: `{"api_key": "*"}`, key + "\nAAAA": key + "*", "The password policy is basic.": "The password policy is basic.",

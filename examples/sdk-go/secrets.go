@@ -2,8 +2,8 @@ package main
 
 import "regexp"
 
-// secrets are known by their looks. Where an expression has a group, that part is kept, so that a
-// reader knows what was there.
+// secrets lists the patterns of secrets. If a pattern has a group, that part of the text is kept,
+// so that a reader knows what was there.
 var secrets = []*regexp.Regexp{
 	// password = …, "api_key": "…", DB_TOKEN=…
 	regexp.MustCompile(`(?i)([\w.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|private)[_-]?key)["']?[ \t]*[:=][ \t]*["']?)[^\s"',;]+`),

@@ -12,7 +12,7 @@ from patchbay_plugintest import Failed, Host, each
 file = pathlib.Path(__file__).with_name("careful")
 loader = importlib.machinery.SourceFileLoader("careful", str(file))
 careful = importlib.util.module_from_spec(importlib.util.spec_from_loader("careful", loader))
-sys.modules["careful"] = careful  # annotations are looked up there
+sys.modules["careful"] = careful  # annotations are resolved there
 loader.exec_module(careful)
 
 
@@ -34,7 +34,7 @@ class Careful(unittest.TestCase):
         with Host(careful.p, "dotagent") as h:
             self.assertEqual(h.fire("job.sink", JobEvent(message="ls")).verdict, "continue")
             self.assertEqual(h.fire("job.sink", JobEvent(message="mkfs /dev/sda")).verdict, "deny")
-            with self.assertRaisesRegex(Failed, "no regular expression"):
+            with self.assertRaisesRegex(Failed, "not a regular expression"):
                 h.validate({"also": ["("]})
 
     def test_judge(self) -> None:

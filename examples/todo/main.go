@@ -1,5 +1,5 @@
-// Command todo is a Cobra program whose commands pass through plugins: hooks may tag what is added,
-// refuse it, or rewrite what is shown.
+// Command todo is a Cobra program whose commands pass through plugins: hooks may tag an entry,
+// refuse it, or rewrite the output.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {
-		os.Exit(1) // Cobra has said why
+		os.Exit(1) // Cobra has printed the error
 	}
 }
 

@@ -44,13 +44,13 @@ func TestAt(t *testing.T) {
 		rule, listen, dial string
 		want               bool
 	}{
-		{"where it listens", "127.0.0.1:0", "127.0.0.1", true},
-		{"written as IPv6", "127.0.0.1:0", "::ffff:127.0.0.1", true},
-		{"no address, which Linux takes for loopback", "127.0.0.1:0", "0.0.0.0", true},
+		{"the address at which it listens", "127.0.0.1:0", "127.0.0.1", true},
+		{"its address written as IPv6", "127.0.0.1:0", "::ffff:127.0.0.1", true},
+		{"0.0.0.0, which Linux treats as loopback", "127.0.0.1:0", "0.0.0.0", true},
 		{"not at another loopback address", "127.0.0.1:0", "127.0.0.2", false},
-		{"not at IPv6's", "127.0.0.1:0", "::1", false},
+		{"not at the IPv6 loopback address", "127.0.0.1:0", "::1", false},
 		{"IPv6", "[::1]:0", "::1", true},
-		{"IPv6 without an address", "[::1]:0", "::", true},
+		{"::, which Linux treats as loopback", "[::1]:0", "::", true},
 		{"all addresses: loopback", "0.0.0.0:0", "127.0.0.1", true},
 		{"all addresses: another loopback one", "0.0.0.0:0", "127.7.7.7", true},
 		{"all addresses: the machine's own", "0.0.0.0:0", "OWN", true},
@@ -120,7 +120,7 @@ func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	defer d.Close()
 	_ = early.SetReadDeadline(time.Now().Add(patience))
 	if _, err := early.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("the early one: %v, want its end", err)
+		t.Errorf("the early connection: %v, want its end", err)
 	}
 	late, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -130,7 +130,7 @@ func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	_ = d.SetDeadline(time.Now().Add(patience))
 	conn, err := d.Accept()
 	if err != nil {
-		t.Fatal("the late one: ", err)
+		t.Fatal("the late connection: ", err)
 	}
 	conn.Close()
 }
@@ -147,7 +147,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	}
 	err := announced(func(a netip.AddrPort) {
 		if a.Port() == 1 || !a.Addr().IsValid() {
-			t.Errorf("%s was taken for a daemon", a)
+			t.Errorf("%s is reported as a daemon", a)
 		}
 	})
 	if err != nil {

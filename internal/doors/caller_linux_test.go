@@ -163,22 +163,22 @@ func TestCaller(t *testing.T) {
 		want    func(error) bool
 	}{
 		{"a plain process is served", plain, "call", "127.0.0.1:0", admitted},
-		{"over IPv6, too", plain, "call", "[::1]:0", admitted},
-		{"and over IPv4 within IPv6", plain, "mapped", "127.0.0.1:0", admitted},
-		{"one that cannot be inspected is served while no sandbox could have the connection", plain, "hidden", "127.0.0.1:0", admitted},
+		{"a plain process is served over IPv6", plain, "call", "[::1]:0", admitted},
+		{"a plain process is served over IPv4 within IPv6", plain, "mapped", "127.0.0.1:0", admitted},
+		{"a process that cannot be inspected is served while no sandbox could have the connection", plain, "hidden", "127.0.0.1:0", admitted},
 		{"a process in another sandbox is served", foreign, "call", "127.0.0.1:0", admitted},
-		{"and its orphans are", foreign, "orphan", "127.0.0.1:0", admitted},
-		{"one in ours is refused", inside, "call", "127.0.0.1:0", isInside},
-		{"over IPv6, too", inside, "call", "[::1]:0", isInside},
-		{"and over IPv4 within IPv6", inside, "mapped", "127.0.0.1:0", isInside},
-		{"and at a server for both", inside, "mapped", "[::]:0", isInside},
-		{"by multipath TCP, too", inside, "paths", "127.0.0.1:0", refused},
-		{"and from another loopback address", inside, "bound", "127.0.0.1:0", isInside},
-		{"an orphan in there is refused", inside, "orphan", "127.0.0.1:0", isInside},
-		{"one that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
-		{"one that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
-		{"one that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
-		{"and so is a plain one that has ended, because the two look the same", plain, "fleeting", "127.0.0.1:0", isUnknown},
+		{"an orphan in another sandbox is served", foreign, "orphan", "127.0.0.1:0", admitted},
+		{"a process in our sandbox is refused", inside, "call", "127.0.0.1:0", isInside},
+		{"a process in our sandbox is refused over IPv6", inside, "call", "[::1]:0", isInside},
+		{"a process in our sandbox is refused over IPv4 within IPv6", inside, "mapped", "127.0.0.1:0", isInside},
+		{"a process in our sandbox is refused at a server for IPv4 and IPv6", inside, "mapped", "[::]:0", isInside},
+		{"a process in our sandbox is refused over multipath TCP", inside, "paths", "127.0.0.1:0", refused},
+		{"a process in our sandbox is refused from another loopback address", inside, "bound", "127.0.0.1:0", isInside},
+		{"an orphan in our sandbox is refused", inside, "orphan", "127.0.0.1:0", isInside},
+		{"a process that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
+		{"a process that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
+		{"a process that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
+		{"a plain process that has ended is refused too, because the two look the same", plain, "fleeting", "127.0.0.1:0", isUnknown},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.address)
@@ -201,7 +201,7 @@ func TestCallersBesideASandbox(t *testing.T) {
 	other := serve(t, "127.0.0.1:0")
 	start(t, inside, "afloat", other.addr) // it stays
 	if err := other.verdict(); err == nil {
-		t.Fatalf("the one inside: %v", err)
+		t.Fatalf("the process inside: %v", err)
 	}
 	s := serve(t, "127.0.0.1:0")
 	user := os.Geteuid()
@@ -213,9 +213,9 @@ func TestCallersBesideASandbox(t *testing.T) {
 		user       int
 		served     bool
 	}{
-		{"one of the same user is served", "call", user, true},
-		{"one of another user is served", "call", os.Geteuid(), true},
-		{"one that cannot be looked into is not", "hidden", user, os.Geteuid() == 0}, // root sees everything
+		{"a process of the same user is served", "call", user, true},
+		{"a process of another user is served", "call", os.Geteuid(), true},
+		{"a process that cannot be inspected is refused", "hidden", user, os.Geteuid() == 0}, // root sees everything
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			cmd := exec.Command(program(t), "-fake", c.fake, s.addr)
@@ -257,8 +257,8 @@ func TestPeer(t *testing.T) {
 		want func(error) bool
 	}{
 		{"a plain process is served", plain, func(err error) bool { return err == nil }},
-		{"one in another sandbox is served", foreign, func(err error) bool { return err == nil }},
-		{"one in ours is refused", inside, isInside},
+		{"a process in another sandbox is served by socket", foreign, func(err error) bool { return err == nil }},
+		{"a process in our sandbox is refused", inside, isInside},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			path := filepath.Join(filepath.Dir(program(t)), "socket")
@@ -281,12 +281,12 @@ func TestPeer(t *testing.T) {
 			_, _ = io.WriteString(conn, "done")
 		})
 	}
-	t.Run("one that cannot be seen is refused", func(t *testing.T) {
+	t.Run("a process that cannot be seen is refused", func(t *testing.T) {
 		if err := Peer(0); !isUnknown(err) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("one that is gone is refused", func(t *testing.T) {
+	t.Run("a process that has ended is refused", func(t *testing.T) {
 		cmd := exec.Command("/bin/true")
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)

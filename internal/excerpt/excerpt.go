@@ -1,8 +1,8 @@
 // Package excerpt shortens text of plugins, files and services, so that it fills neither a screen
 // nor a message.
 //
-// What it is not: it counts bytes only. Text that is counted in columns, characters or units of a
-// service is shortened where it is counted. It imports nothing of the module.
+// It counts only bytes. Text that is counted in columns, characters or units of a service is
+// shortened where it is counted. It imports nothing of the module.
 package excerpt
 
 import (

@@ -132,9 +132,9 @@ func faultsOfPrograms(in Installed) []Fault {
 		case !filepath.IsAbs(program):
 			continue // it depends on the agent's PATH
 		case err != nil:
-			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not there", in.Place.Path(), program), "`" + again(in.Place) + "` writes the program that is there now; with `--uninstall` it takes the entries out"})
+			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which does not exist", in.Place.Path(), program), "`" + again(in.Place) + "` writes the current program; with `--uninstall` it removes the entries"})
 		case info.IsDir() || info.Mode().Perm()&0o111 == 0:
-			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is no program", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + again(in.Place) + "`"})
+			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not executable", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + again(in.Place) + "`"})
 		}
 	}
 	return faults
@@ -160,7 +160,7 @@ func faultsOfEvents(in Installed) []Fault {
 		faults = append(faults, Fault{fmt.Sprintf("%s has no entry for %s", in.Place.Path(), strings.Join(missing, ", ")), "`" + again(in.Place) + "`"})
 	}
 	if len(double) > 0 {
-		faults = append(faults, Fault{fmt.Sprintf("%s has more than one entry for %s: plugins are asked twice", in.Place.Path(), strings.Join(double, ", ")), "`" + again(in.Place) + "` leaves one"})
+		faults = append(faults, Fault{fmt.Sprintf("%s has more than one entry for %s: plugins are called twice", in.Place.Path(), strings.Join(double, ", ")), "`" + again(in.Place) + "` leaves one"})
 	}
 	return faults
 }
@@ -179,7 +179,7 @@ func Doubles(all []Installed) []Fault {
 	for _, agent := range codehook.Agents() {
 		user, project := there(agent, false), there(agent, true)
 		if user != nil && project != nil && !merges(agent, user, project) {
-			faults = append(faults, Fault{fmt.Sprintf("%s is installed for you (%s) and for this project (%s): plugins are asked twice", agent, user.Place.Path(), project.Place.Path()),
+			faults = append(faults, Fault{fmt.Sprintf("%s is installed for you (%s) and for this project (%s): plugins are called twice", agent, user.Place.Path(), project.Place.Path()),
 				"`" + again(project.Place) + " --uninstall`, or the same without --project"})
 		}
 	}

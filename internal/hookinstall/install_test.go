@@ -69,7 +69,7 @@ func TestInstallAndUninstall(t *testing.T) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if c, err := Install(p, program, false); err != nil || c.Changed {
-			t.Errorf("the second time: %+v, %v", c, err)
+			t.Errorf("the second installation: %+v, %v", c, err)
 		}
 		in, err := Inspect(p)
 		if err != nil || len(in.Faults) > 0 {
@@ -91,13 +91,13 @@ func TestInstallAndUninstall(t *testing.T) {
 			t.Errorf("entries for %q, wanted %q", events, want)
 		}
 		if c, err := Uninstall(p, false); err != nil || !c.Removed {
-			t.Errorf("taking it out: %+v, %v", c, err)
+			t.Errorf("uninstalling: %+v, %v", c, err)
 		}
 		if left, err := os.ReadDir(filepath.Dir(p.Path())); err != nil || slices.ContainsFunc(left, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".lock") }) {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 		if c, err := Uninstall(p, false); err != nil || c.Changed {
-			t.Errorf("taking it out again: %+v, %v", c, err)
+			t.Errorf("uninstalling again: %+v, %v", c, err)
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestOthersStay(t *testing.T) {
 		}
 		got, err := os.ReadFile(p.Path())
 		if err != nil || string(got) != text {
-			t.Errorf("%s: taken out, the file is\n%s\nnot\n%s (%v)", agent, got, text, err)
+			t.Errorf("%s: after uninstalling, the file is\n%s\nnot\n%s (%v)", agent, got, text, err)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("%s, %v", p.Path(), err)
 	}
 	if _, err := Find("nobody", "/home/x", "", noVariables); err == nil {
-		t.Error("an agent that there is not")
+		t.Error("an unknown agent is accepted")
 	}
 	if _, err := Find(codehook.Claude, "", "", noVariables); err == nil {
 		t.Error("without a home")

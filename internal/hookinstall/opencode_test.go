@@ -88,7 +88,7 @@ func TestOpenCodePlugin(t *testing.T) {
 	}
 	seen, err := os.ReadFile(filepath.Join(dir, "seen"))
 	if err != nil || !strings.Contains(string(seen), `"input":{"tool":"bash","sessionID":"s","callID":"c","directory":"/a/project"}`) {
-		t.Errorf("the program was told %s, %v", seen, err)
+		t.Errorf("the program read %s, %v", seen, err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	died := filepath.Join(dir, "patchbay-hook.mjs")
 	writeProgram(t, died, playing)
 	for _, tc := range []struct{ rule, program, closed, project, want string }{
-		{"nothing is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
+		{"no point is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
 		{"a point is closed", filepath.Join(dir, "gone"), closed, "/p", "could not ask guard"},
 		{"not in this project", filepath.Join(dir, "gone"), closed, "/open", `"same":true`},
 		{"the file of closed points is broken", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},

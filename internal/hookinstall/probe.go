@@ -61,7 +61,7 @@ func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	}
 	if err != nil {
 		proof.Fault = &Fault{fmt.Sprintf("%s: %v", strings.Join(entry.Started, " "), err),
-			"run the command by hand to see what it says; `" + again(in.Place) + " --uninstall` takes it out"}
+			"run the command by hand to see its output; `" + again(in.Place) + " --uninstall` removes it"}
 	}
 	return proof
 }

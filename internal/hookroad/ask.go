@@ -24,8 +24,8 @@ const mostStarts = 3
 
 // ask sends the event to a daemon until there is an answer, or ctx ends. If the daemon goes away
 // before it has answered, ask sends the event again, to the same daemon or the one that replaces
-// it. Plugins may then see an event twice, but never miss one. If no daemon can be had, the event
-// is answered in process.
+// it. Plugins may then see an event twice, but never miss one. If there is no daemon and none can
+// be started, the event is answered in process.
 func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 	if r.fault != nil {
 		return nil, r.fault
@@ -70,7 +70,7 @@ func late(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// inProcess lets a process answer that opens the plugins itself: this one, or patchbay.
+// inProcess answers an event without a daemon: this process, or patchbay, opens the plugins itself.
 func (r *road) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
 	if ctx.Err() != nil {
 		return nil, late(ctx, why)

@@ -36,7 +36,7 @@ type Closed struct {
 type ByPoint map[hook.Point][]string
 
 // ErrNoClosed is returned if no daemon has written the file yet.
-var ErrNoClosed = errors.New("no daemon has ever said which points are closed")
+var ErrNoClosed = errors.New("no daemon has written yet which points are closed")
 
 // ReadClosed reads the file below a state directory.
 func ReadClosed(state string) (*Closed, error) {
@@ -53,7 +53,7 @@ func ReadClosed(state string) (*Closed, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if c.Version != closedVersion || c.Points == nil {
-		return nil, fmt.Errorf("%s: it is of another version", path)
+		return nil, fmt.Errorf("%s: it has another format version", path)
 	}
 	return &c, nil
 }

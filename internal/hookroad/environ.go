@@ -70,7 +70,7 @@ func cleanPath(path, dir string) string {
 }
 
 // inside reports whether a directory is part of a project. The root directory and a home directory
-// are no projects.
+// are not projects.
 func inside(root, dir string) bool {
 	if home, err := os.UserHomeDir(); filepath.Dir(root) == root || err == nil && root == filepath.Clean(home) {
 		return false

@@ -62,7 +62,7 @@ func (e Entry) Append(state string) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadLog reads the log below a state directory, oldest entry first. It ignores lines that are no
+// ReadLog reads the log below a state directory, oldest entry first. It ignores lines that are not
 // entries.
 func ReadLog(state string) ([]Entry, error) {
 	var entries []Entry

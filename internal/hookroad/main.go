@@ -33,7 +33,7 @@ func Main(ctx context.Context, args []string, o Options) int {
 		return o.usage()
 	}
 	if o.Dir == "" {
-		o.Dir, _ = os.Getwd() // if the agent's directory is gone, its event is answered all the same
+		o.Dir, _ = os.Getwd() // if the agent's directory does not exist any more, its event is answered nevertheless
 	}
 	if o.Agent == codehook.OpenCode {
 		if Lines(ctx, o) != nil {

@@ -28,7 +28,7 @@ const SocketName = "patchbay.sock"
 // A Request is an event of another agent, as it is sent to the daemon.
 type Request struct {
 	Protocol int               `json:"protocol"`
-	Version  string            `json:"version"` // of the client; "": any daemon will do
+	Version  string            `json:"version"` // of the client; "": any version will do
 	Event    string            `json:"event,omitempty"`
 	Dir      string            `json:"dir"`
 	Environ  map[string]string `json:"environ,omitempty"`
@@ -70,7 +70,7 @@ const MaxAnswer = 4 * codehook.MaxInput
 var (
 	errNoDaemon = errors.New("no daemon is running")
 	errGone     = errors.New("the daemon went away before it answered")
-	errVersion  = errors.New("the daemon is of another version, and makes room for ours")
+	errVersion  = errors.New("the daemon has another version, and ends so that ours can replace it")
 	errForeign  = errors.New("the daemon speaks another protocol")
 )
 
@@ -197,7 +197,7 @@ func readBody(r *bufio.Reader, length int, chunked bool) ([]byte, error) {
 		_, err := io.ReadFull(r, body)
 		return body, truncated(err)
 	}
-	return io.ReadAll(r) // up to the end of the connection; a truncated body is no JSON
+	return io.ReadAll(r) // up to the end of the connection; a truncated body is not JSON
 }
 
 func readChunks(r *bufio.Reader) ([]byte, error) {

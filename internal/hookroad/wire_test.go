@@ -84,7 +84,7 @@ func TestCleanedEnvironment(t *testing.T) {
 	}
 }
 
-func TestTheLogIsBounded(t *testing.T) {
+func TestTheLogIsLimited(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	e := Entry{Time: time.Now(), Agent: codehook.Claude, Event: "PreToolUse", What: NoOpinion, Why: strings.Repeat("x", 5000)}
 	for i := range 1000 {

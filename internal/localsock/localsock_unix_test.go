@@ -120,7 +120,7 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 func chown(t *testing.T, path string, uid int) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can give things away")
+		t.Skip("only root can change the owner of a file")
 	}
 	if err := os.Lchown(path, uid, uid); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func host(t *testing.T, path string) {
 }
 
 func TestOtherUsersAreKeptOut(t *testing.T) {
-	t.Run("by the directory, which is made for the user alone", func(t *testing.T) {
+	t.Run("by the directory, which only the user may enter", func(t *testing.T) {
 		path := filepath.Join(openTemp(t), "state", "s")
 		host(t, path)
 		if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
@@ -185,7 +185,7 @@ func TestOtherUsersAreKeptOut(t *testing.T) {
 			t.Errorf("a stranger: %s", got)
 		}
 	})
-	t.Run("by the socket's mode, where the directory is open", func(t *testing.T) {
+	t.Run("by the socket's mode, if the directory is open", func(t *testing.T) {
 		path := filepath.Join(openTemp(t), "s")
 		host(t, path)
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -246,7 +246,7 @@ func TestSquatters(t *testing.T) {
 		link(t, elsewhere, path)
 		refused(t, path, "is not a socket")
 		if _, err := os.Lstat(elsewhere); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("something was made behind the link: %v", err)
+			t.Errorf("a file was created at the target of the link: %v", err)
 		}
 	})
 	t.Run("a socket that a dead process left is replaced", func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestSquatters(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a directory that cannot be looked into", func(t *testing.T) {
+	t.Run("a directory that cannot be inspected", func(t *testing.T) {
 		refused(t, filepath.Join(openTemp(t), "s", strings.Repeat("x", 300), "s"), "")
 	})
 }
@@ -276,7 +276,7 @@ func TestSquattersOfAnOrdinaryUser(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("another user's link to a directory of one's own", func(t *testing.T) {
+	t.Run("another user's link to the user's own directory", func(t *testing.T) {
 		base := openTemp(t)
 		dir, alias := mkdir(t, filepath.Join(base, "d"), 0o700), filepath.Join(base, "link")
 		chown(t, dir, stranger)
@@ -287,7 +287,7 @@ func TestSquattersOfAnOrdinaryUser(t *testing.T) {
 		}
 		chown(t, alias, stranger)
 		if got := as(t, stranger, "listen", filepath.Join(alias, "s")); got != "ok" {
-			t.Errorf("one's own link: %s", got)
+			t.Errorf("the user's own link: %s", got)
 		}
 	})
 	t.Run("the directory for long names, made by another user", func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestSquattersOfAnOrdinaryUser(t *testing.T) {
 	})
 }
 
-// TestDialLooksAtWhoListens: a client does not talk to another user's daemon.
+// TestDialLooksAtWhoListens: a client does not connect to another user's daemon.
 func TestDialLooksAtWhoListens(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("the kernel does not report the peer")

@@ -1,10 +1,10 @@
-// Package mcpinstall makes Patchbay known as an MCP server to the agents people already use: one
-// entry in one file of each. It knows the files and what an entry looks like, and leaves the
-// editing to editfile, so that every other byte stays.
+// Package mcpinstall adds Patchbay as an MCP server to other agents: one entry in one file of each
+// agent. It knows the files and the form of their entries. Package editfile edits the files, so
+// that every other byte stays.
 //
-//	Find        the agent's file, for the user or a project
-//	Entry.Set   one value, at its place
-//	Entry.Unset takes it back
+//	Find        finds the agent's file, for the user or a project
+//	Entry.Set   writes the entry
+//	Entry.Unset removes it
 package mcpinstall
 
 import (
@@ -24,7 +24,7 @@ const Name = "patchbay"
 // A host is an agent with a file of MCP servers.
 type host struct {
 	name    string
-	home    string // a variable that names the directory in place of the one below the home directory; "": none
+	home    string // a variable with a directory that replaces the one below the home directory; "": none
 	user    string // the file below the home directory
 	moved   string // the file below the directory that the variable names
 	project string // the file below a project; "": it has none
@@ -33,7 +33,7 @@ type host struct {
 	toml    bool
 }
 
-// hosts are the agents, in the order in which they are listed.
+// hosts lists the agents in the order in which users see them.
 var hosts = []host{
 	{name: "claude", home: "CLAUDE_CONFIG_DIR", user: ".claude.json", moved: ".claude.json", project: ".mcp.json", path: []string{"mcpServers", Name}, value: typed("stdio")},
 	{name: "codex", home: "CODEX_HOME", user: ".codex/config.toml", moved: "config.toml", project: ".codex/config.toml", path: []string{"mcp_servers", Name}, value: typed(""), toml: true},
@@ -44,7 +44,7 @@ var hosts = []host{
 	{name: "qwen", user: ".qwen/settings.json", project: ".qwen/settings.json", path: []string{"mcpServers", Name}, value: typed("")},
 }
 
-// Hosts are the names of the agents.
+// Hosts returns the names of the agents.
 func Hosts() []string {
 	var names []string
 	for _, h := range hosts {
@@ -53,7 +53,7 @@ func Hosts() []string {
 	return names
 }
 
-// server is an entry as most agents have it.
+// server is an entry in the form that most agents use.
 type server struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command"`
@@ -68,7 +68,7 @@ func typed(kind string) func([]string, map[string]string) any {
 	}
 }
 
-// copilot: Copilot wants to be told which tools may be used.
+// copilot returns an entry for Copilot, which requires a list of the allowed tools.
 func copilot(command []string, env map[string]string) any {
 	return server{Type: "local", Command: command[0], Args: command[1:], Env: env, Tools: []string{"*"}}
 }
@@ -82,17 +82,17 @@ func opencode(command []string, env map[string]string) any {
 	}{"local", command, true, env}
 }
 
-// A Request says for whom an entry is.
+// A Request describes an entry.
 type Request struct {
 	Host    string
 	Project string // the root of a project; "": for the user
 	Home    string // the user's home directory
 	Getenv  func(string) string
 	Command []string          // the program and its arguments
-	Env     map[string]string // what the program needs beside what the agent gives it
+	Env     map[string]string // variables that the program needs and the agent does not pass on
 }
 
-// An Entry is Patchbay in one agent's file.
+// An Entry is Patchbay's entry in the file of one agent.
 type Entry struct {
 	place editfile.Place
 	path  []string
@@ -100,11 +100,11 @@ type Entry struct {
 	toml  bool
 }
 
-// Find is the entry of an agent.
+// Find returns the entry for a request.
 func Find(r Request) (*Entry, error) {
 	i := slices.IndexFunc(hosts, func(h host) bool { return h.name == r.Host })
 	if i < 0 {
-		return nil, fmt.Errorf("no agent is called %.40q: there are %s", r.Host, strings.Join(Hosts(), ", "))
+		return nil, fmt.Errorf("no agent is called %.40q: the agents are %s", r.Host, strings.Join(Hosts(), ", "))
 	}
 	h := hosts[i]
 	place, err := h.place(r)
@@ -131,19 +131,19 @@ func (h *host) place(r Request) (editfile.Place, error) {
 	return editfile.Place{Dir: r.Home, Name: h.user}, nil
 }
 
-// File is the file that the entry is in.
+// File returns the path of the file.
 func (e *Entry) File() string { return filepath.Join(e.place.Dir, filepath.FromSlash(e.place.Name)) }
 
-// Key is where in the file.
+// Key returns the key of the entry in the file.
 func (e *Entry) Key() string { return strings.Join(e.path, ".") }
 
-// Value is the entry, as JSON.
+// Value returns the entry as JSON.
 func (e *Entry) Value() string { return string(e.value) }
 
-// Set writes the entry, unless it is there.
+// Set writes the entry, unless the file has it.
 func (e *Entry) Set() (editfile.Result, error) { return editfile.Edit(e.place, e.Changed) }
 
-// Changed is a file's text with the entry.
+// Changed returns a file's text with the entry.
 func (e *Entry) Changed(old []byte) ([]byte, error) {
 	if e.toml {
 		return editfile.SetTOML(old, e.path, e.value)
@@ -151,7 +151,7 @@ func (e *Entry) Changed(old []byte) ([]byte, error) {
 	return editfile.SetJSON(old, e.path, e.value)
 }
 
-// Unset takes the entry out. A file that is not there stays so.
+// Unset removes the entry. It does not create a missing file.
 func (e *Entry) Unset() (editfile.Result, error) {
 	if _, err := os.Stat(e.File()); os.IsNotExist(err) {
 		return editfile.Result{Path: e.File()}, nil
@@ -159,7 +159,7 @@ func (e *Entry) Unset() (editfile.Result, error) {
 	return editfile.Edit(e.place, e.Without)
 }
 
-// Without is a file's text without the entry.
+// Without returns a file's text without the entry.
 func (e *Entry) Without(old []byte) ([]byte, error) {
 	if e.toml {
 		return editfile.RemoveTOML(old, e.path)

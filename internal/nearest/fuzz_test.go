@@ -15,10 +15,10 @@ func FuzzWord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word string) {
 		got := Word(word, allowed)
 		if got != "" && !slices.Contains(allowed, got) || slices.Contains(allowed, word) && got != word {
-			t.Errorf("%q is taken for %q", word, got)
+			t.Errorf("%q leads to %q", word, got)
 		}
 		if distance(word[:min(len(word), longest)], "sink") < 0 {
-			t.Errorf("%q is nearer than itself", word)
+			t.Errorf("the allowed word %q does not lead to itself", word)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 // Package nearest finds the word that a person meant.
 //
-// What it is not: it knows nothing about where the words come from, and imports nothing of the
-// module.
+// It does not know where the words come from, and imports nothing of the module.
 package nearest
 
 import (

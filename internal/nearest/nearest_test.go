@@ -18,7 +18,7 @@ func TestWord(t *testing.T) {
 	}
 }
 
-func TestSuggestListsAFewWhereNothingIsNear(t *testing.T) {
+func TestSuggestListsAFewWordsIfNoneIsNear(t *testing.T) {
 	if got, want := Suggest("zzz", []string{"a", "b"}), "known here: a, b"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -27,7 +27,7 @@ func TestSuggestListsAFewWhereNothingIsNear(t *testing.T) {
 	}
 }
 
-func TestALongWordIsNobodysTypingError(t *testing.T) {
+func TestALongWordIsNotATypingError(t *testing.T) {
 	long := make([]byte, 10_000)
 	if got := Word(string(long), []string{"a"}); got != "" {
 		t.Errorf("got %q", got)

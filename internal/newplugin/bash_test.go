@@ -10,16 +10,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestJSONInBash: the functions in Bash templates read what encoding/json reads, and refuse what it
-// refuses.
+// TestJSONInBash: the functions in Bash templates accept and refuse the same JSON as encoding/json.
 func TestJSONInBash(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	functions, err := os.ReadFile("_templates/shared/json.bash")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// For each line: the value of a as it is written, and its text as a JSON string; nothing for a
-	// line that is no JSON.
+	// For each line: the value of a as it is written, and its text as a JSON string. Both are empty
+	// for a line that is not JSON.
 	script := string(functions) + `
 while IFS= read -r line; do
 	raw= text=
@@ -50,13 +49,13 @@ done`
 	}
 }
 
-// checkBash compares what Bash has found with what encoding/json finds.
+// checkBash compares the values found by Bash with those found by encoding/json.
 func checkBash(t *testing.T, line, raw, text string) {
 	t.Helper()
 	var want struct{ A any }
 	if err := json.Unmarshal([]byte(line), &want); err != nil {
 		if raw != "" || text != "" {
-			t.Errorf("%.80q is no JSON, and was read: %.80q", line, raw)
+			t.Errorf("%.80q is not JSON, but was read: %.80q", line, raw)
 		}
 		return
 	}
@@ -65,7 +64,7 @@ func checkBash(t *testing.T, line, raw, text string) {
 		t.Errorf("%.80q: got %.80q (%v)", line, raw, err)
 	}
 	if s, ok := want.A.(string); ok {
-		s = strings.Map(func(c rune) rune { // what Bash writes as spaces
+		s = strings.Map(func(c rune) rune { // Bash writes these as spaces
 			if c == '\b' || c == '\f' {
 				return ' '
 			}

@@ -51,7 +51,7 @@ func CheckName(r Request) error {
 	case r.Name == "":
 		return &Error{"the name is missing", rule.says}
 	case len(r.Name) > maxName:
-		return &Error{fmt.Sprintf("the name has %d characters, and may have %d", len(r.Name), maxName), ""}
+		return &Error{fmt.Sprintf("the name has %d characters; the limit is %d", len(r.Name), maxName), ""}
 	case slices.Contains(rule.reserved, r.Name):
 		return &Error{fmt.Sprintf("%q is reserved in the %s dialect", r.Name, r.Dialect), "try " + r.Name + "-plugin"}
 	case rule.pattern.MatchString(r.Name):

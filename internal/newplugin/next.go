@@ -37,10 +37,10 @@ func steps(r Request, v view) []Step {
 	}
 	add("run its own tests", "%s", ownTests(r, v))
 	test, dev := v.at(r, ""), v.at(r, "")
-	if r.Dialect == "mcp" { // any program may be a server: its file does not show it
+	if r.Dialect == "mcp" { // the file of a program does not show that it is a server
 		test, dev = "-- "+v.at(r, program(r)), v.at(r, program(r))+" --dialect mcp"
 	}
-	add("see whether it keeps to its protocol", "patchbay plugin test %s", test)
+	add("check that it keeps to its protocol", "patchbay plugin test %s", test)
 	add("run it while you work on it, and watch every event", "patchbay plugin dev %s", dev)
 	add("install it", "%s", install(r, v))
 	add("use it", "%s", use(r))

@@ -27,7 +27,7 @@ func TestSDKCopies(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(file); err != nil || string(got) != want {
-			t.Errorf("%s is not what the SDK is (%v): make sdk-copy renews it", file, err)
+			t.Errorf("%s differs from the SDK (%v): make sdk-copy renews it", file, err)
 		}
 	}
 }

@@ -120,10 +120,10 @@ func about(r Request) string {
 	does := map[string]string{
 		"scaffold": "A scaffold plugin: it tells the agent which day it is, and has a tool that counts words.",
 		"mcp":      "An MCP server with a tool that counts words.",
-		"kaged":    "A kaged plugin: it has tools that keep notes, and brings them back when a session starts.",
-		"mine":     "A mine plugin: it makes `git push --force` a `git push --force-with-lease`.",
-		"dotagent": "A dotagent sink: it appends what an agent has printed to a file.",
-		"python":   "A python plugin: it hides what looks like a secret in the results of tools, and says so below the answer.",
+		"kaged":    "A kaged plugin: it has tools that store notes, and gives the notes to the model when a session starts.",
+		"mine":     "A mine plugin: it turns `git push --force` into `git push --force-with-lease`.",
+		"dotagent": "A dotagent sink: it appends the output of an agent to a file.",
+		"python":   "A python plugin: it hides secrets in the results of tools, and says so below the answer.",
 	}
 	return does[r.Dialect]
 }
@@ -159,11 +159,11 @@ func meaning(file string) string {
 	case name == pythonSDK:
 		return "Patchbay's SDK for Python: one file"
 	case name == pythonHarness:
-		return "what the tests use: it asks the plugin as a host would"
+		return "for the tests: it calls the plugin as a host would"
 	case strings.HasPrefix(name, "test") || strings.HasSuffix(name, "_test.go"):
 		return "its tests"
 	case name == "manifest.yaml" || name == "mine-plugin.toml":
-		return "what it offers, and what it needs"
+		return "declares what the plugin offers and needs"
 	case name == "go.mod":
 		return "the Go module"
 	case name == ".gitignore":

@@ -11,14 +11,14 @@ import (
 // A Pattern is a regular expression. It is safe for concurrent use.
 type Pattern struct{ compiled func() *regexp.Regexp }
 
-// New is the pattern of an expression, which must be a constant: one that is wrong panics when it
-// is first used, and a test of the module compiles them all.
+// New returns the pattern of an expression, which must be a constant. An invalid expression panics
+// when it is first used; a test of the module compiles them all.
 func New(expr string) Pattern {
 	return Pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
 }
 
-// Regexp is the compiled expression.
+// Regexp returns the compiled expression.
 func (p Pattern) Regexp() *regexp.Regexp { return p.compiled() }
 
-// MatchString tells whether the expression matches somewhere in s.
+// MatchString reports whether the expression matches somewhere in s.
 func (p Pattern) MatchString(s string) bool { return p.compiled().MatchString(s) }

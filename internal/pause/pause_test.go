@@ -18,10 +18,10 @@ func TestFor(t *testing.T) {
 		defer cancel()
 		start = time.Now()
 		if err := For(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
-			t.Errorf("a context of a minute ended it after %s: %v", time.Since(start), err)
+			t.Errorf("a context of a minute ended the wait after %s: %v", time.Since(start), err)
 		}
 		if err := For(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("no time at all, in a context that has ended: %v", err)
+			t.Errorf("a wait of no time in a context that has ended: %v", err)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// within fails a test in which something waits that must not.
+// within fails the test if do waits.
 func within(t *testing.T, do func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -50,8 +50,8 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestAPipeThatComesInBetween: between the look at a file and its opening a pipe has taken its
-// place. It is opened without waiting for a writer, and the second look sees it.
+// TestAPipeThatComesInBetween: after the first check of a file, a pipe takes its place. The pipe is
+// opened without waiting for a writer, and the second check finds it.
 func TestAPipeThatComesInBetween(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlainHidesNothing: no text goes to a model that a reader of the file cannot see, by any of
-// the characters that a message can be written in without being shown.
+// TestPlainHidesNothing: the model gets no text that a reader of the file cannot see. The test
+// tries all characters with which an invisible message can be written.
 func TestPlainHidesNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\U000e0068\U000e0069b":             "ab", // tags
@@ -26,9 +26,9 @@ func TestPlainHidesNothing(t *testing.T) {
 	}
 }
 
-// TestAPromptIsAMessage: one that begins like a line for the shell, or like a command, is neither
-// for those who read the text: a plugin that takes commands, and a person to whom an interruption
-// gives it back and who sends it again.
+// TestAPromptIsAMessage: a prompt that begins like a line for the shell, or like a command, is a
+// message nevertheless: for a plugin that takes commands, and for a user who gets the text back
+// after an interruption and sends it again.
 func TestAPromptIsAMessage(t *testing.T) {
 	for _, text := range []string{"!touch owned", "/quit", "/deploy now", "! x", "$ARGUMENTS"} {
 		want := strings.ReplaceAll(text, arguments, "!ls")

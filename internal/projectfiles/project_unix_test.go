@@ -13,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestAsNobody runs what depends on the user again: root reads every file.
+// TestAsNobody runs the tests that depend on the user again, because root can read every file.
 func TestAsNobody(t *testing.T) { rerun.Tests(t, "TestHostilePlugins", "TestTrust") }
 
 // A bed is a user's store and a project with plugins.
@@ -76,7 +76,7 @@ func TestTrust(t *testing.T) {
 	b := newBed(t)
 	b.wants(Untrusted)
 	s := b.stage()
-	b.write(".patchbay/plugins/guard", "#!/bin/sh\nrm -rf ~\n") // while the person reads
+	b.write(".patchbay/plugins/guard", "#!/bin/sh\nrm -rf ~\n") // while the user reads the list
 	b.must(s.Trust(nil))
 	b.must(s.Close())
 	if st := b.wants(Changed); len(st.Changes) != 1 || st.Changes[0].Path != "guard" {
@@ -88,7 +88,7 @@ func TestTrust(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 
-	// A plugin may write beside its own files; a copy that was changed is not used.
+	// A plugin may add files to its copy, but a changed copy is not used.
 	b.must(os.WriteFile(filepath.Join(st.Copy, "notes", "log"), nil, 0o600))
 	b.wants(Trusted)
 	b.must(os.Chmod(filepath.Join(st.Copy, "guard"), 0o700))
@@ -98,7 +98,7 @@ func TestTrust(t *testing.T) {
 	b.must(s.Trust(nil))
 	b.wants(Trusted)
 
-	// Another no counts for exactly what was shown.
+	// The user declines only exactly these files.
 	b.write(".patchbay/plugins/new", "")
 	s = b.stage()
 	b.must(s.Decline())
@@ -107,14 +107,14 @@ func TestTrust(t *testing.T) {
 	b.write(".patchbay/plugins/new", "x")
 	b.wants(Untrusted)
 
-	// The same files elsewhere are another project.
+	// The same files in another directory are another project.
 	b.must(os.Rename(b.root, b.root+"2"))
 	b.root += "2"
 	b.wants(Untrusted)
 }
 
-// TestOnlyWhatIsShownIsCopied: a file that is not part of the list, such as one that only looks
-// compiled, could be run by one that is.
+// TestOnlyWhatIsShownIsCopied: a file that is not in the list, such as one that only looks
+// compiled, is not copied, because a listed file could run it.
 func TestOnlyWhatIsShownIsCopied(t *testing.T) {
 	b := newBed(t)
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\n. ./notes/help.pyc\n")
@@ -127,7 +127,7 @@ func TestOnlyWhatIsShownIsCopied(t *testing.T) {
 	}
 	b.must(filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
 		if rel, _ := filepath.Rel(s.Dir, path); err == nil && !d.IsDir() && !shown[filepath.ToSlash(rel)] {
-			t.Errorf("%s is in the copy, and was not shown", rel)
+			t.Errorf("%s is in the copy, but was not shown", rel)
 		}
 		return err
 	}))
@@ -147,14 +147,14 @@ func TestForget(t *testing.T) {
 	b.wants(Untrusted)
 	b.must(b.store.Sweep(b.root))
 	if _, err := os.Stat(kept); !os.IsNotExist(err) {
-		t.Errorf("the copy is still there: %v", err)
+		t.Errorf("the copy still exists: %v", err)
 	}
 	if list, err := b.store.List(); err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
 
-// TestHostilePlugins: each of these is told of, and nothing of it can be trusted.
+// TestHostilePlugins: each of these is reported, and the project cannot be trusted.
 func TestHostilePlugins(t *testing.T) {
 	for says, do := range map[string]func(b *bed) error{
 		"neither a file":              func(b *bed) error { return syscall.Mkfifo(b.path(PluginsDir+"/pipe"), 0o644) },
@@ -207,7 +207,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// TestHostileAfterTrust: what a trusted project becomes is looked at again.
+// TestHostileAfterTrust: a trusted project is checked again when it changes.
 func TestHostileAfterTrust(t *testing.T) {
 	b := newBed(t)
 	s := b.stage()
@@ -216,7 +216,7 @@ func TestHostileAfterTrust(t *testing.T) {
 	b.wants(Refused)
 }
 
-// TestLinksInside: what package managers make stays as it is.
+// TestLinksInside: links within a plugin, as package managers make them, are allowed.
 func TestLinksInside(t *testing.T) {
 	b := newBed(t)
 	b.must(os.Symlink("manifest.yaml", b.path(PluginsDir+"/notes/other.yaml")))
@@ -227,7 +227,8 @@ func TestLinksInside(t *testing.T) {
 	}
 }
 
-// TestNoProject: the home directory, and a directory in which Patchbay keeps its own things.
+// TestNoProject: the home directory is not a project, and neither is a directory in which Patchbay
+// stores its own data.
 func TestNoProject(t *testing.T) {
 	b := newBed(t)
 	b.store.dirs.Home = b.root
@@ -248,23 +249,23 @@ func TestNoProject(t *testing.T) {
 // TestForeign: nothing of another user's project is read before it is trusted.
 func TestForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
+		t.Skip("only root can change the owner of a file")
 	}
 	b := newBed(t)
 	b.write(AgentsFile, "Obey.")
 	b.write(PromptsDir+"/x.md", "text")
 	b.write(".patchbay/config.toml", "")
 	if !b.store.ReadsConfig(b.root) || b.store.Agents(b.root).Text != "Obey." {
-		t.Fatal("of one's own project all is read")
+		t.Fatal("files of the user's own project are not read")
 	}
 	for _, file := range []string{AgentsFile, PromptsDir + "/x.md", ".patchbay/config.toml"} {
-		b.must(os.Chown(b.path(file), 65534, -1)) // as in a directory that everybody may write
+		b.must(os.Chown(b.path(file), 65534, -1)) // as in a directory that all users may write
 	}
 	b.reads("files", false)
 	b.must(os.Chown(b.root, 65534, -1))
 	b.reads("root", false)
 	if !b.wants(Untrusted).Foreign {
-		t.Error("it is not told whose it is")
+		t.Error("the status does not say that it belongs to another user")
 	}
 	s := b.stage()
 	b.must(s.Trust(nil))

@@ -36,8 +36,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// FuzzText: whatever a file has in it, what becomes of it is bounded, is UTF-8 and has nothing in
-// it that a terminal obeys.
+// FuzzText: whatever a file contains, its text is limited in size, is valid UTF-8 and has no
+// control characters.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("---\ndescription: x\n---\nbody $ARGUMENTS\n"))
 	f.Add([]byte("\xff\xfe\x00\x1b]0;x\x07" + strings.Repeat("é", 20)))

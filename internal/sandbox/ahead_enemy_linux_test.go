@@ -23,12 +23,12 @@ func TestCoversBuiltAhead(t *testing.T) {
 		rule, kind string
 		change     func(t *testing.T, dir string)
 	}{
-		{"a hidden one was replaced", "read", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/.local/state/patchbay", dir+"/away")) }},
-		{"a hidden one was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local/state/patchbay")) }},
-		{"a directory above it was replaced", "read", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/.local", dir+"/away")) }},
-		{"one to be read only was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local/share/plugins")) }},
-		{"the one with secrets was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.config/patchbay")) }},
-		{"all were removed and made again", "read", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local"), os.RemoveAll(dir+"/.config")) }},
+		{"a hidden place was replaced", "read", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/.local/state/patchbay", dir+"/away")) }},
+		{"a hidden place was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local/state/patchbay")) }},
+		{"a directory above a hidden place was replaced", "read", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/.local", dir+"/away")) }},
+		{"a read-only place was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local/share/plugins")) }},
+		{"the place with secrets was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.config/patchbay")) }},
+		{"all places were removed and made again", "read", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local"), os.RemoveAll(dir+"/.config")) }},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			dir := outsideTmp(t)
@@ -82,7 +82,7 @@ touch /tmp/left /var/tmp/left /dev/shm/left $HOME/left`)
 				looked++
 			}
 			if strings.Contains(string(text), secret) {
-				t.Errorf("%s of a jail that waits has the environment of a call", what)
+				t.Errorf("%s of a waiting jail contains the environment of a call", what)
 			}
 		}
 	}

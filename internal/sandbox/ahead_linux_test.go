@@ -94,7 +94,7 @@ func called(t *testing.T, o Options, script string) *repeated {
 }
 
 func TestJailsBuiltAhead(t *testing.T) {
-	t.Run("serve the next call", func(t *testing.T) {
+	t.Run("a jail built ahead serves the next call", func(t *testing.T) {
 		r := called(t, Options{}, "echo said")
 		for range 3 {
 			r.mustServe("said")
@@ -110,14 +110,14 @@ func TestJailsBuiltAhead(t *testing.T) {
 		r.spec.Env = append(slices.Clone(r.spec.Env), "WORD=now")
 		r.mustServe("now zero")
 	})
-	t.Run("are not used for other limits", func(t *testing.T) {
+	t.Run("a jail built ahead is not used for other limits", func(t *testing.T) {
 		r := called(t, Options{}, "ulimit -n")
 		r.spec.Limits = limits.Limits{Files: 77}
 		if said := r.call(); said != "77" {
 			t.Errorf("it said %q", said)
 		}
 	})
-	t.Run("end with the group", func(t *testing.T) {
+	t.Run("a jail built ahead ends with the group", func(t *testing.T) {
 		r := called(t, Options{}, "true")
 		if err := r.g.Close(); err != nil {
 			t.Error(err)
@@ -126,7 +126,7 @@ func TestJailsBuiltAhead(t *testing.T) {
 			t.Errorf("left: %v", left)
 		}
 	})
-	t.Run("one that was killed is not used", func(t *testing.T) {
+	t.Run("a jail that was killed is not used", func(t *testing.T) {
 		r := called(t, Options{}, "echo said")
 		spare := r.awaitSpare()
 		if err := unix.Kill(spare, unix.SIGKILL); err != nil {
@@ -166,15 +166,15 @@ func TestJailsOutOfDate(t *testing.T) {
 		change func(t *testing.T, dir string)
 		want   string
 	}{
-		{"a file that was granted was replaced", func(t *testing.T, dir string) { replace(t, dir+"/file", "new") }, "new in"},
-		{"one that was missing is there", func(t *testing.T, dir string) { write(t, dir+"/later", "", 0o644) }, "old in later"},
+		{"a granted file was replaced", func(t *testing.T, dir string) { replace(t, dir+"/file", "new") }, "new in"},
+		{"a missing file was created", func(t *testing.T, dir string) { write(t, dir+"/later", "", 0o644) }, "old in later"},
 		{"a directory was replaced", func(t *testing.T, dir string) {
 			if err := os.Rename(dir+"/dir", dir+"/away"); err != nil {
 				t.Fatal(err)
 			}
 			write(t, dir+"/dir/new", "", 0o644)
 		}, "old new"},
-		{"a directory is gone", func(t *testing.T, dir string) {
+		{"a directory was removed", func(t *testing.T, dir string) {
 			if err := os.Rename(dir+"/dir", dir+"/away"); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestJailsOutOfDate(t *testing.T) {
 	}
 	t.Run("something was mounted", func(t *testing.T) {
 		if os.Geteuid() != 0 {
-			t.Skip("only root mounts")
+			t.Skip("only root can mount")
 		}
 		dir := newScene(t).dir
 		write(t, dir+"/dir/below/old", "", 0o644)

@@ -19,7 +19,8 @@ func (w *watched) Pack(l proc.Launch) (*proc.Packed, error) {
 	return w.Box.Pack(l)
 }
 
-// A confined process uses as many descriptors of the host as are counted for it.
+// TestAConfinedProcessCostsTheDescriptorsThatAreCounted: a confined process uses as many
+// descriptors of the host as are counted for it.
 func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	needNamespaces(t)
 	g := newGroup(t)
@@ -47,7 +48,7 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	}
 	eventually(t, "as many descriptors are open as are counted", func() bool { return descriptors(t)-open == w.descriptors.Used()-used })
 	if each := (w.descriptors.Used() - used) / 3; each < 8 { // pipes, the process twice, its control socket, DNS and connections
-		t.Errorf("%d are counted for each", each)
+		t.Errorf("%d descriptors are counted for each process", each)
 	}
 	for _, p := range processes {
 		p.Stop(t.Context(), proc.Ladder{})

@@ -39,7 +39,7 @@ func (h hideout) startsInTime(s proc.Spec) error {
 	case err := <-done:
 		return err
 	case <-time.After(2 * patience):
-		h.t.Error("the host hangs")
+		h.t.Error("the host still waits")
 		return nil
 	}
 }
@@ -66,9 +66,9 @@ func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 		{"a named pipe as a loader", map[string]string{"run": "ELF OWN/pipe"}, fifo("pipe"), "net:[]"},
 		{"a named pipe that exec: names", map[string]string{"run": "#!/bin/sh\n"}, fifo("pipe"), "exec:pipe:OWN/pipe"},
 		{"a named pipe that env finds", map[string]string{"run": "#!/usr/bin/env -S PATH=OWN:/bin pipe\n"}, fifo("pipe"), "net:[]"},
-		{"a terabyte of nothing as its program", nil, func(h hideout) { h.sparse("run", nil) }, "net:[]"},
-		{"an ELF program with names without end", nil, func(h hideout) { h.sparse("run", elfSections(2, 1<<27)) }, "net:[]"},
-		{"an ELF program with sections without end", nil, func(h hideout) { h.sparse("run", elfSections(0, 1<<21)) }, "net:[]"},
+		{"a terabyte of zeros as its program", nil, func(h hideout) { h.sparse("run", nil) }, "net:[]"},
+		{"an ELF program with endless names", nil, func(h hideout) { h.sparse("run", elfSections(2, 1<<27)) }, "net:[]"},
+		{"an ELF program with endless sections", nil, func(h hideout) { h.sparse("run", elfSections(0, 1<<21)) }, "net:[]"},
 		{"an ELF program with too many program headers", nil, func(h hideout) { h.sparse("run", elfHeaders(1<<13-1, 1<<14)) }, "net:[]"},
 	} {
 		for system, s := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
@@ -155,7 +155,7 @@ func TestTheListOfTreesIsWhole(t *testing.T) {
 				known := func(tree Tree) bool { return within(at, tree.Path) }
 				made := []string{"/", "/proc/keys", "/proc/key-users", dir + "/.config/patchbay", below + "/.config/patchbay"}
 				if !slices.ContainsFunc(trees, known) && !slices.Contains(made, at) {
-					t.Errorf("%s is mounted, and not in the list", at)
+					t.Errorf("%s is mounted, but not in the list", at)
 				}
 			}
 		})
@@ -167,11 +167,11 @@ func TestTheListOfTreesIsWhole(t *testing.T) {
 		for _, path := range strings.Fields(output(t, s)) {
 			known := func(tree Tree) bool { return within(path, tree.Path) }
 			if !slices.ContainsFunc(trees, known) {
-				t.Errorf("%s can be seen, and is not in the list", path)
+				t.Errorf("%s is visible, but not in the list", path)
 			}
 		}
 		if i := slices.IndexFunc(trees, func(tree Tree) bool { return tree.Because == BecauseMemory }); i >= 0 {
-			t.Errorf("%v is in the list, and not there", trees[i])
+			t.Errorf("%v is in the list, but not visible", trees[i])
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestDeepDirectoriesOfAPlugin(t *testing.T) {
 	close(stop)
 	counting.Wait()
 	if _, err := os.Lstat(private); err == nil {
-		t.Error("it is left")
+		t.Error("the directory is left")
 	}
 	if _, err := os.Stat(outside + "/kept"); err != nil {
 		t.Error(err)
@@ -261,11 +261,11 @@ while True:
 					ran++
 				}
 				if r != nil && strings.Contains(string(r.Stdout), secretText) {
-					t.Fatalf("it has the secret: %s", r.Stdout)
+					t.Fatalf("the plugin has the secret: %s", r.Stdout)
 				}
 			}
 			if _, err := os.Lstat(h.secret + "/made.db"); err == nil {
-				t.Error("something was made outside")
+				t.Error("something was created outside")
 			}
 			t.Logf("%d of %d started", ran, tries)
 		})

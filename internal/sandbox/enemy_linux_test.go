@@ -37,7 +37,7 @@ func TestLinksWithoutEnd(t *testing.T) {
 					h.hold(shipment{command: []string{"/bin/sh", "-c", "for f in OWN/data OWN/data/key OWN/chain* SECRET/key SECRET/run; do read -r line <$f && echo $line; done; echo x >SECRET/new"},
 						grants: []string{kind}}, system)
 					if _, err := os.Stat(h.secret + "/new"); err == nil {
-						t.Error("it made a file outside")
+						t.Error("the plugin created a file outside")
 					}
 				})
 			}
@@ -161,6 +161,6 @@ func TestLinksOfTheOperatorToTheSystem(t *testing.T) {
 	o := Options{Own: []string{h.own}, Environ: []string{testPath, "HOME=" + h.home}, AnyProgram: true}
 	r, err := newGroup(t).Run(t.Context(), proc.Spec{Path: h.own + "/run", Dir: h.own, Env: []string{testPath}, Box: New(o)}, proc.Call{})
 	if err == nil && strings.Contains(string(r.Stdout), "usr/bin") {
-		t.Errorf("it learnt that the link says %q", r.Stdout)
+		t.Errorf("the plugin learnt the target of the link: %q", r.Stdout)
 	}
 }

@@ -60,7 +60,7 @@ func TestHiddenPlacesThatComeLater(t *testing.T) {
 	for _, grant := range []string{"read:fs:D", "write:fs:D", "read:fs:D/.config", "read:fs:D/.config/patchbay"} {
 		for _, c := range []struct{ name, before, file string }{
 			{"a secret that was replaced", "old", "/.config/patchbay/secrets.toml"},
-			{"a secret that was not there", "", "/.config/patchbay/secrets.toml"},
+			{"a secret that did not exist", "", "/.config/patchbay/secrets.toml"},
 			{"stored data that did not exist before", "", "/.local/state/patchbay/log"},
 		} {
 			for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
@@ -104,13 +104,13 @@ func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 	for _, c := range []struct {
 		name, grant string
 		place       Place
-		want        string // what it prints, or what the refusal contains
+		want        string // its output, or a part of the refusal
 	}{
-		{"a configuration around which it may write", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml"}, "refused: it may change " + dir},
-		{"a hidden one around which it may write", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "refused: it may change " + dir},
-		{"one that is not there, and hidden", "write:fs:" + dir, Place{Path: dir + "/new.toml", Hidden: true}, "refused: it may change " + dir},
-		{"a hidden one that is not there, in a directory that is not", "read:fs:" + dir, Place{Path: dir + "/new/secrets.toml", Hidden: true}, "refused: to hide Patchbay's files in it"},
-		{"a hidden one around which it may read", "read:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "other"},
+		{"a configuration in a writable directory", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml"}, "refused: it may change " + dir},
+		{"a hidden file in a writable directory", "write:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "refused: it may change " + dir},
+		{"a missing hidden file in a writable directory", "write:fs:" + dir, Place{Path: dir + "/new.toml", Hidden: true}, "refused: it may change " + dir},
+		{"a missing hidden file in a missing directory", "read:fs:" + dir, Place{Path: dir + "/new/secrets.toml", Hidden: true}, "refused: to hide Patchbay's files in it"},
+		{"a hidden file in a readable directory", "read:fs:" + dir, Place{Path: dir + "/patchbay.toml", Hidden: true}, "other"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sh(Options{Guarded: []Place{c.place}, Grants: grants(t, c.grant), AnyProgram: true}, "cat "+dir+"/other "+dir+"/patchbay.toml 2>/dev/null; :")
@@ -165,7 +165,7 @@ func TestOwnPlacesByAnotherMount(t *testing.T) {
 		}
 	}
 	if _, err := os.Lstat(dir + "/.config/patchbay/made"); err == nil {
-		t.Error("a directory was made in one of them")
+		t.Error("a directory was created in one of the places")
 	}
 	expect(t, sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+other+"/home/.config/other"), AnyProgram: true}, "cat "+other+"/home/.config/other/file"), "other")
 }
@@ -196,7 +196,7 @@ func TestPlacesThatCoincide(t *testing.T) {
 				o := Options{Guarded: places, Grants: grants(t, strings.ReplaceAll(grant, "D", dir)), AnyProgram: true}
 				expect(t, sh(o, "cat "+dir+"/note; cat "+own+"/engine/kept "+own+"/secrets.toml "+other+"/engine/kept 2>/dev/null; ls "+own+"; echo x 2>/dev/null >"+own+"/new; :"), "note")
 				if _, err := os.Lstat(own + "/new"); err == nil {
-					t.Error("it wrote there")
+					t.Error("the plugin wrote there")
 				}
 			})
 		}

@@ -32,35 +32,35 @@ func tries(args []string) int {
 
 // attempts are made in /tmp, which is the program's own.
 var attempts = map[string]func() error{
-	"chmod setuid":      func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o4755) },
-	"chmod setgid":      func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o2755) },
-	"chmod sticky":      func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o1755) },
-	"fchmodat2 setuid":  func() error { return raw(unix.SYS_FCHMODAT2, cwd, file(), 0o4755) },
-	"fchmod setuid":     func() error { return raw(unix.SYS_FCHMOD, 0, 0o4755) },
-	"mknod setuid":      func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o4755, 0) },
-	"mknod":             func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o755, 0) },
-	"mknod device":      func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFCHR|0o644, 0x0105) },
-	"mknod disk":        func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFBLK|0o644, 0x0700) },
-	"mknod whiteout":    func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFCHR, 0) },
-	"mknod pipe":        func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFIFO|0o644, 0) },
-	"mknod socket":      func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFSOCK|0o644, 0) },
-	"rename":            func() error { return raw(unix.SYS_RENAMEAT2, cwd, file(), cwd, fresh(), unix.RENAME_NOREPLACE) },
-	"rename, whiteout":  func() error { return raw(unix.SYS_RENAMEAT2, cwd, file(), cwd, fresh(), unix.RENAME_WHITEOUT) },
-	"lease":             func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_SETLEASE, unix.F_RDLCK) },
-	"delegation":        func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_SETDELEG, 0) },
-	"duplicate":         func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_DUPFD_CLOEXEC, 0) },
-	"exclusive flock":   func() error { return raw(unix.SYS_FLOCK, reader(), unix.LOCK_EX|unix.LOCK_NB) },
-	"open_tree":         func() error { return raw(unix.SYS_OPEN_TREE, cwd, text("/tmp"), unix.OPEN_TREE_CLONE) },
-	"open_tree_attr":    func() error { return raw(unix.SYS_OPEN_TREE_ATTR, cwd, text("/tmp"), unix.OPEN_TREE_CLONE) },
-	"a call unheard of": func() error { return raw(unknownCalls) },
-	"a call of x32":     func() error { return raw(0x40000000 + unix.SYS_GETPID) },
-	"create setuid":     func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o4755) },
-	"create":            func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o755) },
-	"tmpfile setgid":    func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_TMPFILE|unix.O_WRONLY, 0o2755) },
-	"open, stray mode":  func() error { return raw(unix.SYS_OPENAT, cwd, file(), unix.O_RDONLY, 0o6777) },
-	"open directory":    func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_RDONLY|unix.O_DIRECTORY, 0o6777) },
-	"openat2":           func() error { return raw(unix.SYS_OPENAT2, cwd, file(), 0, 0) },
-	"unix socket":       func() error { return raw(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0) },
+	"chmod setuid":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o4755) },
+	"chmod setgid":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o2755) },
+	"chmod sticky":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o1755) },
+	"fchmodat2 setuid": func() error { return raw(unix.SYS_FCHMODAT2, cwd, file(), 0o4755) },
+	"fchmod setuid":    func() error { return raw(unix.SYS_FCHMOD, 0, 0o4755) },
+	"mknod setuid":     func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o4755, 0) },
+	"mknod":            func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o755, 0) },
+	"mknod device":     func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFCHR|0o644, 0x0105) },
+	"mknod disk":       func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFBLK|0o644, 0x0700) },
+	"mknod whiteout":   func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFCHR, 0) },
+	"mknod pipe":       func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFIFO|0o644, 0) },
+	"mknod socket":     func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFSOCK|0o644, 0) },
+	"rename":           func() error { return raw(unix.SYS_RENAMEAT2, cwd, file(), cwd, fresh(), unix.RENAME_NOREPLACE) },
+	"rename, whiteout": func() error { return raw(unix.SYS_RENAMEAT2, cwd, file(), cwd, fresh(), unix.RENAME_WHITEOUT) },
+	"lease":            func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_SETLEASE, unix.F_RDLCK) },
+	"delegation":       func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_SETDELEG, 0) },
+	"duplicate":        func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_DUPFD_CLOEXEC, 0) },
+	"exclusive flock":  func() error { return raw(unix.SYS_FLOCK, reader(), unix.LOCK_EX|unix.LOCK_NB) },
+	"open_tree":        func() error { return raw(unix.SYS_OPEN_TREE, cwd, text("/tmp"), unix.OPEN_TREE_CLONE) },
+	"open_tree_attr":   func() error { return raw(unix.SYS_OPEN_TREE_ATTR, cwd, text("/tmp"), unix.OPEN_TREE_CLONE) },
+	"an unknown call":  func() error { return raw(unknownCalls) },
+	"a call of x32":    func() error { return raw(0x40000000 + unix.SYS_GETPID) },
+	"create setuid":    func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o4755) },
+	"create":           func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o755) },
+	"tmpfile setgid":   func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_TMPFILE|unix.O_WRONLY, 0o2755) },
+	"open, stray mode": func() error { return raw(unix.SYS_OPENAT, cwd, file(), unix.O_RDONLY, 0o6777) },
+	"open directory":   func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_RDONLY|unix.O_DIRECTORY, 0o6777) },
+	"openat2":          func() error { return raw(unix.SYS_OPENAT2, cwd, file(), 0, 0) },
+	"unix socket":      func() error { return raw(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0) },
 	"unix socketpair": func() error {
 		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		return err
@@ -126,12 +126,12 @@ func TestFilter(t *testing.T) {
 		o    Options
 		want map[string]string
 	}{
-		{"no file can be made to run as its owner", Options{}, map[string]string{
+		{"no file can be created that runs as its owner", Options{}, map[string]string{
 			"chmod setuid": "EPERM", "chmod setgid": "EPERM", "chmod sticky": "ok", "fchmodat2 setuid": "EPERM", "fchmod setuid": "EPERM",
 			"mknod setuid": "EPERM", "mknod": "ok", "create setuid": "EPERM", "create": "ok", "tmpfile setgid": "EPERM",
 			"open, stray mode": "ok", "open directory": "ok", "openat2": "ENOSYS",
 		}},
-		{"no device can be made, and no whiteout", Options{}, map[string]string{
+		{"no device and no whiteout can be created", Options{}, map[string]string{
 			"mknod device": "EPERM", "mknod disk": "EPERM", "mknod whiteout": "EPERM", "mknod pipe": "ok", "mknod socket": "ok", "rename": "ok",
 			"rename, whiteout": "EPERM",
 		}},
@@ -139,9 +139,9 @@ func TestFilter(t *testing.T) {
 			"lease": "EPERM", "delegation": "EINVAL", "duplicate": "ok", "exclusive flock": "ok",
 		}},
 		{"an unknown call does not exist", Options{}, map[string]string{
-			"open_tree": "EPERM", "open_tree_attr": "EPERM", "a call unheard of": "ENOSYS", "a call of x32": "ENOSYS",
+			"open_tree": "EPERM", "open_tree_attr": "EPERM", "an unknown call": "ENOSYS", "a call of x32": "ENOSYS",
 		}},
-		{"sockets are of few kinds", Options{}, map[string]string{
+		{"only a few kinds of sockets can be created", Options{}, map[string]string{
 			"unix socket": "ok", "unix socketpair": "ok", "inet socket": "ok", "netlink socket": "ok", "audit socket": "EAFNOSUPPORT", "packet socket": "EAFNOSUPPORT",
 		}},
 		{"a plugin that sees files of the outside cannot create Unix sockets", Options{Grants: grants(t, "read:fs:"+t.TempDir())}, map[string]string{
@@ -175,12 +175,12 @@ func TestOldCalls(t *testing.T) {
 	}
 	for name, number := range map[string]uint32{"open": 2, "creat": 85, "chmod": 90, "mknod": 133} { // TestFilterAlone has the others
 		if !numbers[number] {
-			t.Errorf("%s is not looked at", name)
+			t.Errorf("the filter does not check %s", name)
 		}
 	}
 }
 
-// TestWhatMountsDoNotKeep: with namespaces, Landlock restricts what mounts do not.
+// TestWhatMountsDoNotKeep: with namespaces, Landlock forbids what mounts cannot forbid.
 func TestWhatMountsDoNotKeep(t *testing.T) {
 	needNamespaces(t)
 	needLandlock(t)

@@ -93,7 +93,7 @@ func (p *planner) cover(place Place) error {
 	case root == "", !write && !place.Hidden, p.plan.Simple && place.BestEffort:
 		return nil
 	case p.plan.Simple && (write || !p.opts.ReadAll):
-		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot exclude a part of a directory: grant less, or move that", root, place.Path)}
+		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot exclude a part of a directory: move that part, or grant less", root, place.Path)}
 	case p.plan.Simple:
 		return nil // an agent may read everything
 	}
@@ -154,7 +154,7 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 
 // mayReplace refuses a plugin that may write in the directory of a file of Patchbay's.
 func mayReplace(dir, file string) error {
-	return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, file)}
+	return &Refusal{Why: fmt.Sprintf("it may change %s, which contains %s, a file of Patchbay's own: move that file, or grant less", dir, file)}
 }
 
 // maxShown bounds the number of entries of a directory that is shown without its hidden files.
@@ -170,7 +170,7 @@ func (p *planner) showWithoutHidden(dir string) error {
 	isDir := func(place Place) bool { return place.Make && realPath(place.Path) == dir }
 	if slices.ContainsFunc(p.opts.Guarded, isDir) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("create %s, to hide what is put into it later: %w", dir, err)
+			return fmt.Errorf("create %s, to hide files that are created in it later: %w", dir, err)
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -178,7 +178,7 @@ func (p *planner) showWithoutHidden(dir string) error {
 		return fmt.Errorf("list %s, to hide Patchbay's files in it: %w", dir, err)
 	}
 	if len(entries) > maxShown {
-		return &Refusal{Why: fmt.Sprintf("%s has a file of Patchbay's in it that must be hidden, and more than %d others: move that file, or grant less", dir, maxShown)}
+		return &Refusal{Why: fmt.Sprintf("%s contains a file of Patchbay's that must be hidden, and more than %d others: move that file, or grant less", dir, maxShown)}
 	}
 	p.add("", jail.Mount{Kind: jail.Firm, Target: dir, Size: shownSize, Files: coverFiles})
 	for _, e := range entries {

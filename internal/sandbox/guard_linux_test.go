@@ -33,7 +33,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 	for _, c := range []struct {
 		rule, grant string
 		script      string
-		want        string // what the script prints, or what the refusal says
+		want        string // the output of the script, or a part of the refusal
 		all         bool
 	}{
 		{"writing to one is refused", "write:fs:D/.config/patchbay", "", "which is Patchbay's own", false},
@@ -48,7 +48,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 			"see .config/patchbay/config.toml; see .config/patchbay/secrets.toml; see .local/state/patchbay/log", "-\n-\n-\n-\nput\nput\nconfig\n-\n-", false},
 		{"moving them away", "write:fs:D", "mv .config/patchbay x; mv .config x; mv .local/share/plugins y; mv .local y; mv .local/state z; mkdir -p .config/patchbay; put .config/patchbay/config.toml; " +
 			"rm -rf .config/patchbay .local/state; see .config/patchbay/config.toml; echo done", "-\nconfig\ndone", false},
-		{"making one that is not there", "write:fs:D", "mkdir -p .config/dotagent/agents.d/evil; put .config/dotagent/agents.d/evil/agent.toml; mv .config/dotagent x; mv .config/dotagent/agents.d x; echo done", "-\ndone", false},
+		{"creating a place that does not exist", "write:fs:D", "mkdir -p .config/dotagent/agents.d/evil; put .config/dotagent/agents.d/evil/agent.toml; mv .config/dotagent x; mv .config/dotagent/agents.d x; echo done", "-\ndone", false},
 		{"writing around them where everything may be read", "write:fs:D", "put .config/patchbay/new; put .local/share/plugins/new; put new; see .config/patchbay/secrets.toml; mv .config x; see .config/patchbay/config.toml",
 			"-\n-\nput\n-\nconfig", true},
 		{"reading everything shows no secret", "net:[]", "see .config/patchbay/config.toml; see .config/patchbay/secrets.toml; see .local/state/patchbay/log", "config\n-\n-", true},
@@ -56,7 +56,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 		for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {
 			t.Run(c.rule+"/"+place, func(t *testing.T) {
 				if c.all && strings.HasPrefix(dir, "/tmp") && !strings.HasPrefix(c.grant, "write") {
-					t.Skip("there is nothing of /tmp in sight")
+					t.Skip("files below /tmp are not visible")
 				}
 				o := Options{Guarded: ownHome(t, dir), Grants: grants(t, strings.ReplaceAll(c.grant, "D", dir)), ReadAll: c.all, AnyProgram: true}
 				s := sh(o, lookAround+"exec 2>/dev/null; "+c.script)
@@ -77,7 +77,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 			})
 		}
 	}
-	t.Run("a link by which one is found cannot be changed", func(t *testing.T) {
+	t.Run("a link on the way to a place cannot be changed", func(t *testing.T) {
 		dir := outsideTmp(t)
 		guarded := ownHome(t, dir)
 		if err := os.Rename(dir+"/.config", dir+"/dotfiles"); err != nil {
@@ -94,7 +94,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 		o := Options{Guarded: ownHome(t, dir), Own: []string{own}, Grants: grants(t, "write:fs:"+own+"/cache")}
 		expect(t, sh(o, "echo hi >"+own+"/cache/x && echo put"), "put")
 	})
-	t.Run("but not where one of the places lies in there", func(t *testing.T) {
+	t.Run("below its own directory it may not write if that contains one of the places", func(t *testing.T) {
 		dir := outsideTmp(t)
 		guarded := ownHome(t, dir)
 		for _, grant := range []string{"write:fs:D/.config/patchbay", "write:fs:D/.config/patchbay/new", "read:fs:D/.config/patchbay/secrets.toml", "read:fs:D/.local/state/patchbay", "write:fs:D/.local/share/plugins/p"} {
@@ -106,7 +106,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what the host lends may be written", func(t *testing.T) {
+	t.Run("a directory that the host lends may be written", func(t *testing.T) {
 		dir := outsideTmp(t)
 		o := Options{Guarded: ownHome(t, dir), ReadAll: true, Lent: []string{dir + "/.local/state/patchbay/mine"}, Grants: grants(t, "write:fs:"+dir+"/.local/state/patchbay/mine")}
 		expect(t, sh(o, "echo hi >"+dir+"/.local/state/patchbay/mine/x && echo put; ls "+dir+"/.local/state/patchbay"), "put\nmine")
@@ -123,7 +123,7 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 		write(t, dir+"/project/file", "", 0o644)
 		expect(t, sh(Options{Guarded: yielding, Grants: grants(t, "write:fs:"+dir+"/project"), System: system}, "echo hi >"+dir+"/project/file && echo put"), "put")
 		if exists(dir + "/project/.patchbay") {
-			t.Error("something was made that cannot be covered")
+			t.Error("something was created that cannot be covered")
 		}
 		s := sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+dir+"/.config/other"), System: system}, "read line <"+dir+"/.config/other/file; echo $line")
 		expect(t, s, "other")
@@ -188,10 +188,10 @@ func TestReadingAroundPlacesThatAreNotThere(t *testing.T) {
 			}
 		})
 	}
-	t.Run("where only the administrator makes them", func(t *testing.T) {
+	t.Run("if only the administrator can create them", func(t *testing.T) {
 		const own = "/usr/share/patchbay-test-none"
 		if changeable(own) {
-			t.Skip("this user may make it")
+			t.Skip("this user can create it")
 		}
 		o := Options{Guarded: []Place{{Path: own, Make: true}, {Path: own + "/secrets.toml", Hidden: true}, {Path: own + "/data", Make: true, Hidden: true}}}
 		expect(t, sh(o, "echo ran"), "ran")

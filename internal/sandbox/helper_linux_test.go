@@ -20,7 +20,7 @@ func TestProgramIn(t *testing.T) {
 	}
 	write(t, helper, "", 0o644)
 	if got := programIn(dir); got != itself {
-		t.Errorf("with one that cannot be executed: %s", got)
+		t.Errorf("with a helper that is not executable: %s", got)
 	}
 	if err := os.Chmod(helper, 0o755); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestProgramIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := programIn(dir); got != itself {
-		t.Errorf("with one that everybody may write: %s", got)
+		t.Errorf("with a helper that all users may write: %s", got)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can create a file of another user")
@@ -41,14 +41,14 @@ func TestProgramIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := programIn(dir); got != itself {
-		t.Errorf("with one of another user: %s", got)
+		t.Errorf("with a helper of another user: %s", got)
 	}
 }
 
 // TestHelper: the real patchbay-jail builds a sandbox, and one of another protocol fails.
 func TestHelper(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the user nobody starts it, too
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the user nobody must be able to start it
 		t.Fatal(err)
 	}
 	real, other := filepath.Join(dir, jail.Helper), filepath.Join(dir, "other", jail.Helper)

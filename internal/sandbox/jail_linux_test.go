@@ -82,7 +82,7 @@ func explains(t *testing.T, s scene, o Options) {
 			t.Errorf("%q", got.Why)
 		}
 	})
-	t.Run("what could be started is", func(t *testing.T) {
+	t.Run("a program without faults starts", func(t *testing.T) {
 		expect(t, spec("ok"), "ok")
 	})
 }
@@ -90,7 +90,7 @@ func explains(t *testing.T, s scene, o Options) {
 // TestABoxThatCannotBeBuilt: the error names the step that failed.
 func TestABoxThatCannotBeBuilt(t *testing.T) {
 	needNamespaces(t)
-	t.Run("a grant that cannot be", func(t *testing.T) {
+	t.Run("a grant that is not possible", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		write(t, file, "", 0o644)
 		got := startError(t, sh(Options{Grants: grants(t, "read:fs:"+file+"/beneath")}, "true"))
@@ -192,7 +192,7 @@ func passes(t *testing.T, o Options) {
 			t.Errorf("%q\nwant %q", got, want)
 		}
 	})
-	t.Run("where it works", func(t *testing.T) {
+	t.Run("its working directory", func(t *testing.T) {
 		dir := t.TempDir()
 		s := sh(o, "pwd")
 		s.Dir = dir
@@ -212,7 +212,7 @@ func TestStop(t *testing.T) {
 				needSimple(t)
 			}
 			g := newGroup(t)
-			t.Run("a program that minds its stdin ends with it", func(t *testing.T) {
+			t.Run("a program that reads stdin ends with it", func(t *testing.T) {
 				p := started(t, g, sh(o, "echo up; read line; exit 5"))
 				if exit := p.Stop(t.Context(), proc.Ladder{Stdin: patience}); exit.Code != 5 {
 					t.Error(exit)
@@ -225,16 +225,16 @@ func TestStop(t *testing.T) {
 					t.Errorf("%v, %q", exit, p.Stderr())
 				}
 			})
-			t.Run("SIGTERM ends a program that does not mind it", func(t *testing.T) {
+			t.Run("SIGTERM ends a program that does not handle it", func(t *testing.T) {
 				p := started(t, g, fake(t, o, "hang"))
 				if exit := p.Stop(t.Context(), proc.Ladder{Term: patience}); exit.Signal != "SIGTERM" {
 					t.Error(exit)
 				}
 			})
-			t.Run("SIGKILL ends one that will not go, with all it started", func(t *testing.T) {
+			t.Run("SIGKILL ends a program that ignores SIGTERM, with all processes that it started", func(t *testing.T) {
 				word := token(t)
 				p := started(t, g, fake(t, o, "worst", word))
-				eventually(t, "it has started another", func() bool { return len(bearing(word)) >= 2 })
+				eventually(t, "it has started another process", func() bool { return len(bearing(word)) >= 2 })
 				if exit := p.Stop(t.Context(), proc.Ladder{}); exit.Signal != "SIGKILL" {
 					t.Error(exit)
 				}
@@ -247,7 +247,7 @@ func TestStop(t *testing.T) {
 func TestLongLived(t *testing.T) {
 	needNamespaces(t)
 	g := newGroup(t)
-	t.Run("a program that lives on is talked to", func(t *testing.T) {
+	t.Run("a program that keeps running answers several lines", func(t *testing.T) {
 		p := started(t, g, sh(Options{}, `echo up; while read line; do echo "you said $line"; done`))
 		defer p.Stop(t.Context(), proc.Ladder{Stdin: patience})
 		answers := bufio.NewReader(p.Stdout())
@@ -277,7 +277,7 @@ until n=0; for stat in /proc/[0-9]*/stat; do read line 2>/dev/null <$stat || con
 echo none`
 		expect(t, sh(Options{Grants: grants(t, "exec:true:"+true_)}, script), "none")
 	})
-	t.Run("what a program leaves behind ends with it", func(t *testing.T) {
+	t.Run("processes that a program leaves behind end with it", func(t *testing.T) {
 		word := token(t)
 		r := run(t, fake(t, Options{}, "leaves", word))
 		if r.Exit != (proc.Exit{}) {

@@ -29,7 +29,7 @@ print(take(64 << 20), take(1 << 30))`)
 		s.Limits.Memory = 256 << 20
 		expect(t, s, "True False")
 	})
-	t.Run("memory: a small limit is the program's, and does not end its jail", func(t *testing.T) {
+	t.Run("memory: a small limit applies to the program, and does not end its jail", func(t *testing.T) {
 		for range 20 { // a jail over its limit may succeed by chance
 			s := sh(Options{}, "i=0; while [ $i -lt 20 ]; do ( ( : & ) & ); i=$((i+1)); done; echo ran")
 			s.Limits.Memory = 8 << 20
@@ -79,7 +79,7 @@ print(n)`)
 			t.Errorf("%v, %q", r.Exit, r.Exit.Over)
 		}
 	})
-	t.Run("CPU time: also of one that does not mind the signal", func(t *testing.T) {
+	t.Run("CPU time: a process that ignores the signal is killed too", func(t *testing.T) {
 		s := sh(Options{}, "trap '' XCPU; while :; do :; done")
 		s.Limits.CPU = time.Second
 		r := run(t, s)
@@ -104,7 +104,7 @@ try:
 except OSError as e: print(os.strerror(e.errno))`)
 		expect(t, s, "No space left on device")
 	})
-	t.Run("files in memory: there are 65,536 of them at most", func(t *testing.T) {
+	t.Run("files in memory: at most 65,536 can be created", func(t *testing.T) {
 		for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 			s := python(t, Options{}, `
 import os

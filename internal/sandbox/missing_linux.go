@@ -40,7 +40,7 @@ func (o *origins) makeMissing(path string) error {
 	}
 	parent, err := unix.Openat2(unix.AT_FDCWD, dir.end, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return &Refusal{Why: fmt.Sprintf("%s is not there, so %s cannot be made: make it, or grant what is there", dir.end, path)}
+		return &Refusal{Why: fmt.Sprintf("%s does not exist, so %s cannot be created: create it, or grant an existing path", dir.end, path)}
 	}
 	defer unix.Close(parent)
 	name := filepath.Base(path)
@@ -48,7 +48,7 @@ func (o *origins) makeMissing(path string) error {
 	err = unix.Fstatat(parent, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
 	case err == nil && stat.Mode&unix.S_IFMT == unix.S_IFLNK && !walk(path).exists():
-		return &Refusal{Why: fmt.Sprintf("%s is a link to %s, which is not there", path, realPath(path))}
+		return &Refusal{Why: fmt.Sprintf("%s is a link to %s, which does not exist", path, realPath(path))}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case hasExtension(name):

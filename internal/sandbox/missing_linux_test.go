@@ -21,8 +21,8 @@ func TestWritingWhatIsNotThere(t *testing.T) {
 		{"a name that begins with a dot is a directory", nil, ".state", ".state/new", os.ModeDir | 0o700, ""},
 		{"a name with an extension is a file", nil, "notes.db", "notes.db", 0o600, ""},
 		{"so is a hidden one", nil, ".notes.db", ".notes.db", 0o600, ""},
-		{"only the last element is made", nil, "no/state", "", 0, "/no is not there, so "},
-		{"a link that leads nowhere is not followed", func(dir string) { link(t, dir+"/elsewhere", dir+"/state") }, "state", "", 0, "/elsewhere, which is not there"},
+		{"only the last element is created", nil, "no/state", "", 0, "/no does not exist, so "},
+		{"a link that leads nowhere is not followed", func(dir string) { link(t, dir+"/elsewhere", dir+"/state") }, "state", "", 0, "/elsewhere, which does not exist"},
 		{"an existing path is not changed", func(dir string) { write(t, dir+"/state/old", "old", 0o644) }, "state", "state/new", os.ModeDir | 0o755, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

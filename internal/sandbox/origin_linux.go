@@ -205,7 +205,7 @@ func (o *origins) check(w way) error {
 		return &Refusal{Why: fmt.Sprintf("%s is found by the link %s, which the plugin may change: grant less for writing", w.path, l.at)}
 	}
 	if withinAny(w.end, o.writable) {
-		return &Refusal{Why: fmt.Sprintf("it may change %s, which it runs: move that, or grant less for writing", w.end)}
+		return &Refusal{Why: fmt.Sprintf("it may change %s, which it runs: move that file, or grant less for writing", w.end)}
 	}
 	info, err := os.Lstat(w.end)
 	switch {

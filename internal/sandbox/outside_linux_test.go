@@ -89,19 +89,19 @@ func TestPlanOutside(t *testing.T) {
 		o           Options
 		where, want string
 	}{
-		{"what may be read is moved", all, "/outside" + dir + "/a", "bind"},
-		{"and a link leads there", all, dir + "/a", "link"},
-		{"so are its own files", all, "/outside" + dir + "/own", "bind+exec"},
-		{"what lies in it moves with it", all, "/outside" + dir + "/a/b", "bind+write"},
-		{"and needs no link", all, dir + "/a/b", ""},
-		{"what may be written stays", all, dir + "/w", "bind+write"},
-		{"and can be reached from there", all, "/outside" + dir + "/w", "link"},
-		{"so can links", all, "/outside" + dir + "/link", "link"},
-		{"what a link leads to is moved", all, "/outside" + dir + "/real", "bind"},
+		{"a readable grant is moved", all, "/outside" + dir + "/a", "bind"},
+		{"a link leads from the old path to a moved grant", all, dir + "/a", "link"},
+		{"the plugin's own files are moved", all, "/outside" + dir + "/own", "bind+exec"},
+		{"a grant within a moved one moves with it", all, "/outside" + dir + "/a/b", "bind+write"},
+		{"a grant within a moved one needs no link", all, dir + "/a/b", ""},
+		{"a writable grant stays", all, dir + "/w", "bind+write"},
+		{"a link leads from the moved tree to a writable grant", all, "/outside" + dir + "/w", "link"},
+		{"a link leads from the moved tree to a link", all, "/outside" + dir + "/link", "link"},
+		{"the target of a link is moved", all, "/outside" + dir + "/real", "bind"},
 		{"a mount that is not in memory stays", Options{Grants: grants(t, "read:fs:/srv/a")}, "/srv/a", "bind"},
-		{"a place that is granted is not taken", Options{Grants: grants(t, "read:fs:/outside/x", "read:fs:"+dir+"/a")}, "/outside-2" + dir + "/a", "bind"},
-		{"where there is all, nothing can be added", Options{Grants: grants(t, "read:fs:/", "read:fs:"+dir+"/a")}, dir + "/a", "bind"},
-		{"nor where all may be executed", Options{ReadAll: true, Own: []string{dir + "/own"}}, dir + "/own", "bind+exec"},
+		{"a granted /outside is not used", Options{Grants: grants(t, "read:fs:/outside/x", "read:fs:"+dir+"/a")}, "/outside-2" + dir + "/a", "bind"},
+		{"if the whole file system is readable, nothing is moved", Options{Grants: grants(t, "read:fs:/", "read:fs:"+dir+"/a")}, dir + "/a", "bind"},
+		{"if the whole file system is executable, nothing is moved", Options{ReadAll: true, Own: []string{dir + "/own"}}, dir + "/own", "bind+exec"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if got := kinds(planned(c.o), c.where); got != c.want {
@@ -115,7 +115,7 @@ func TestPlanOutside(t *testing.T) {
 			p := planned(o, "HOME=/home/of/mine", "TMPDIR=/elsewhere")
 			for _, m := range p.Mounts {
 				if m.Kind == jail.Bind && !m.Write && writableAbove(p, m.Target) {
-					t.Errorf("%s lies in what may be written: %v", m.Target, o.Grants)
+					t.Errorf("%s lies in a writable directory: %v", m.Target, o.Grants)
 				}
 			}
 		}
@@ -139,11 +139,11 @@ func TestPlanHome(t *testing.T) {
 		wantTmp   string
 	}{
 		{"the program gets its own home", Options{}, "/home/ann", "/home/ann/tmp", "/tmp/home", "/tmp"},
-		{"where it is granted, the real one", Options{Grants: grants(t, "read:fs:/home/ann")}, "/home/ann", "/home/ann/tmp", "/home/ann", "/home/ann/tmp"},
-		{"where it lies in a grant, too", Options{Grants: grants(t, "read:fs:/home")}, "/home/ann", "/tmp/x", "/home/ann", "/tmp/x"},
-		{"in /tmp, as it is", Options{}, "/tmp/ann", "/var/tmp/x", "/tmp/ann", "/var/tmp/x"},
-		{"where everything may be read, the real one", Options{ReadAll: true}, "/home/ann", "/elsewhere", "/home/ann", "/elsewhere"},
-		{"temporary files where /tmp is granted", Options{Grants: grants(t, "read:fs:/tmp")}, "/home/ann", "/elsewhere", "/var/tmp/home", "/var/tmp"},
+		{"a granted home is the real one", Options{Grants: grants(t, "read:fs:/home/ann")}, "/home/ann", "/home/ann/tmp", "/home/ann", "/home/ann/tmp"},
+		{"a home within a grant is the real one", Options{Grants: grants(t, "read:fs:/home")}, "/home/ann", "/tmp/x", "/home/ann", "/tmp/x"},
+		{"a home in /tmp stays", Options{}, "/tmp/ann", "/var/tmp/x", "/tmp/ann", "/var/tmp/x"},
+		{"if everything may be read, the home is the real one", Options{ReadAll: true}, "/home/ann", "/elsewhere", "/home/ann", "/elsewhere"},
+		{"if /tmp is granted, temporary files are in /var/tmp", Options{Grants: grants(t, "read:fs:/tmp")}, "/home/ann", "/elsewhere", "/var/tmp/home", "/var/tmp"},
 		{"an empty or relative directory is not changed", Options{}, "", "relative", "", "relative"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestWhereverAPluginLies(t *testing.T) {
 						t.Error(err)
 					}
 					if _, err := os.Stat(home + "/new"); err == nil {
-						t.Error("it wrote to the real home")
+						t.Error("the plugin wrote to the real home")
 					}
 				})
 			}

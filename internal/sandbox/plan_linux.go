@@ -97,7 +97,7 @@ func (p *planner) refuseSelfChange() error {
 			continue
 		}
 		if grant := p.writable(m.Source); grant != "" {
-			return &Refusal{Why: fmt.Sprintf("it may change %s, by write:fs:%s: move that out of there, or grant less", m.Source, grant)}
+			return &Refusal{Why: fmt.Sprintf("it may change %s, by write:fs:%s: move it out of that directory, or grant less", m.Source, grant)}
 		}
 	}
 	return nil

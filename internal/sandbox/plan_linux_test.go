@@ -71,50 +71,50 @@ func TestPlanMounts(t *testing.T) {
 		where string // in the directory, or an absolute path if it begins with /
 		want  string
 	}{
-		{"what may be read is bound", Options{Grants: grants(t, "read:fs:"+dir+"/a")}, "", "a", "bind"},
-		{"what may be written is bound so", Options{Grants: grants(t, "write:fs:"+dir+"/a")}, "", "a", "bind+write"},
+		{"a readable path is bound", Options{Grants: grants(t, "read:fs:"+dir+"/a")}, "", "a", "bind"},
+		{"a writable path is bound for writing", Options{Grants: grants(t, "write:fs:"+dir+"/a")}, "", "a", "bind+write"},
 		{"the plugin's own files may be executed", Options{Own: []string{dir + "/own"}}, "", "own", "bind+exec"},
 		{"a path that is granted twice is bound once", Options{Grants: grants(t, "read:fs:"+dir+"/a", "read:fs:"+dir+"/a")}, "", "a", "bind"},
 		{"reading within writing is covered", Options{Grants: grants(t, "read:fs:"+dir+"/a/b", "write:fs:"+dir+"/a")}, "", "a/b", ""},
 		{"writing within writing is covered", Options{Grants: grants(t, "write:fs:"+dir+"/a", "write:fs:"+dir+"/a/b")}, "", "a/b", ""},
-		{"writing within reading is not", Options{Grants: grants(t, "read:fs:"+dir+"/a", "write:fs:"+dir+"/a/b")}, "", "a/b", "bind+write"},
-		{"reading what may be written is covered", Options{Grants: grants(t, "write:fs:"+dir+"/a", "read:fs:"+dir+"/a")}, "", "a", "bind+write"},
-		{"a name that only begins alike is another", Options{Grants: grants(t, "write:fs:"+dir+"/a", "read:fs:"+dir+"/ab")}, "", "ab", "bind"},
+		{"writing within reading is not covered", Options{Grants: grants(t, "read:fs:"+dir+"/a", "write:fs:"+dir+"/a/b")}, "", "a/b", "bind+write"},
+		{"reading a writable path is covered", Options{Grants: grants(t, "write:fs:"+dir+"/a", "read:fs:"+dir+"/a")}, "", "a", "bind+write"},
+		{"a name with the same beginning is another path", Options{Grants: grants(t, "write:fs:"+dir+"/a", "read:fs:"+dir+"/ab")}, "", "ab", "bind"},
 		{"a link on the way is a link", Options{Grants: grants(t, "read:fs:"+dir+"/link/b")}, "", "link", "link"},
-		{"and what it leads to is bound", Options{Grants: grants(t, "read:fs:"+dir+"/link/b")}, "", "a/b", "bind"},
+		{"the target of a link on the way is bound", Options{Grants: grants(t, "read:fs:"+dir+"/link/b")}, "", "a/b", "bind"},
 
 		{"home is in the jail's own /tmp", Options{}, "HOME=/home/of/mine", "/tmp/home", "dir"},
-		{"the user's is not there", Options{}, "HOME=/home/of/mine", "/home/of/mine", ""},
+		{"the user's home is not visible", Options{}, "HOME=/home/of/mine", "/home/of/mine", ""},
 		{"a grant in the home keeps its path", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/home/of/mine/notes", "bind"},
-		{"and ~ leads to it", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/tmp/home/notes", "link"},
-		{"but not twice", Options{Grants: grants(t, "read:fs:/home/of/mine/a", "write:fs:/home/of/mine/a/b")}, "HOME=/home/of/mine", "/tmp/home/a/b", ""},
-		{"home where nothing else is", Options{Grants: grants(t, "read:fs:/tmp/home/x")}, "HOME=/home/of/mine", "/tmp/home-2", "dir"},
-		{"home where /tmp is granted", Options{Grants: grants(t, "read:fs:/tmp")}, "HOME=/home/of/mine", "/var/tmp/home", "dir"},
-		{"no home where there is no place for one", Options{Grants: grants(t, "read:fs:/tmp", "read:fs:/var/tmp", "write:fs:/dev/shm")}, "HOME=/home/of/mine", "/dev/shm/home", ""},
-		{"in /tmp it is a part of that", Options{}, "HOME=" + dir + "/home/me", "home/me", "dir"},
-		{"home that is granted is not", Options{Grants: grants(t, "read:fs:"+dir+"/home")}, "HOME=" + dir + "/home/me", "home/me", ""},
+		{"~ leads to a grant in the home", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/tmp/home/notes", "link"},
+		{"a grant within another in the home has no link", Options{Grants: grants(t, "read:fs:/home/of/mine/a", "write:fs:/home/of/mine/a/b")}, "HOME=/home/of/mine", "/tmp/home/a/b", ""},
+		{"the jail's home has an unused name", Options{Grants: grants(t, "read:fs:/tmp/home/x")}, "HOME=/home/of/mine", "/tmp/home-2", "dir"},
+		{"if /tmp is granted, the jail's home is in /var/tmp", Options{Grants: grants(t, "read:fs:/tmp")}, "HOME=/home/of/mine", "/var/tmp/home", "dir"},
+		{"if all temporary directories are granted, there is no home", Options{Grants: grants(t, "read:fs:/tmp", "read:fs:/var/tmp", "write:fs:/dev/shm")}, "HOME=/home/of/mine", "/dev/shm/home", ""},
+		{"a home in /tmp is created there", Options{}, "HOME=" + dir + "/home/me", "home/me", "dir"},
+		{"a granted home is not created", Options{Grants: grants(t, "read:fs:"+dir+"/home")}, "HOME=" + dir + "/home/me", "home/me", ""},
 		{"home among the system's files stays", Options{}, "HOME=/usr/share", "/usr/share", "bind"},
 		{"a directory in /tmp is made there", Options{}, "TMPDIR=/tmp/x", "/tmp/x", "dir"},
-		{"another for temporary files is not there", Options{}, "TMPDIR=/elsewhere", "/elsewhere", ""},
-		{"/tmp that is granted is no directory in memory", Options{Grants: grants(t, "read:fs:/tmp")}, "", "/tmp", "bind"},
+		{"another TMPDIR is not visible", Options{}, "TMPDIR=/elsewhere", "/elsewhere", ""},
+		{"a granted /tmp is not a directory in memory", Options{Grants: grants(t, "read:fs:/tmp")}, "", "/tmp", "bind"},
 		{"/tmp is not made twice", Options{}, "TMPDIR=/tmp", "/tmp", "temp dir"},
 
-		{"an interpreter's libraries come along", Options{Grants: grants(t, "exec:python:"+dir+"/prefix/bin/python3")}, "", "prefix/lib", "bind+exec"},
-		{"also by a link from elsewhere", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "prefix/lib", "bind+exec"},
-		{"with those of that place", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "venv/lib", "bind+exec"},
-		{"and what says where it is", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "venv/pyvenv.cfg", "bind+exec"},
-		{"and the link itself", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "venv/bin/python", "link"},
-		{"no program beside it", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "prefix/bin", ""},
+		{"an interpreter's libraries are bound", Options{Grants: grants(t, "exec:python:"+dir+"/prefix/bin/python3")}, "", "prefix/lib", "bind+exec"},
+		{"the libraries of an interpreter behind a link are bound", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "prefix/lib", "bind+exec"},
+		{"the libraries beside the link are bound", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "venv/lib", "bind+exec"},
+		{"pyvenv.cfg is bound", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "venv/pyvenv.cfg", "bind+exec"},
+		{"the link to an interpreter is a link", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "venv/bin/python", "link"},
+		{"programs beside an interpreter are not bound", Options{Grants: grants(t, "exec:python:"+dir+"/venv/bin/python")}, "", "prefix/bin", ""},
 
-		{"read:fs:/ is all of it", Options{Grants: grants(t, "read:fs:/")}, "", "/", "dir bind"},
-		{"with its own /proc", Options{Grants: grants(t, "read:fs:/")}, "", "/proc", "proc"},
-		{"ReadAll is all of it, to be executed", Options{ReadAll: true}, "", "/", "bind+exec"},
-		{"without the sockets in /run", Options{ReadAll: true}, "", "/run", "temp"},
+		{"read:fs:/ binds the whole file system", Options{Grants: grants(t, "read:fs:/")}, "", "/", "dir bind"},
+		{"read:fs:/ has its own /proc", Options{Grants: grants(t, "read:fs:/")}, "", "/proc", "proc"},
+		{"ReadAll binds the whole file system for execution", Options{ReadAll: true}, "", "/", "bind+exec"},
+		{"ReadAll hides the sockets in /run", Options{ReadAll: true}, "", "/run", "temp"},
 		{"AnyProgram has the system's programs", Options{AnyProgram: true}, "", "/usr/bin", "bind+exec"},
-		{"a plugin without AnyProgram has none", Options{}, "", "/usr/bin", ""},
-		{"names are made up", Options{}, "", "/etc/resolv.conf", "file"},
-		{"also where the real ones are granted", Options{Grants: grants(t, "read:fs:/etc")}, "", "/etc/hosts", "file"},
-		{"but not on the host's network", Options{Grants: grants(t, "net:*")}, "", "/etc/hosts", "bind"},
+		{"a plugin without AnyProgram has no programs", Options{}, "", "/usr/bin", ""},
+		{"resolv.conf is made up", Options{}, "", "/etc/resolv.conf", "file"},
+		{"hosts is made up, also if the real file is granted", Options{Grants: grants(t, "read:fs:/etc")}, "", "/etc/hosts", "file"},
+		{"on the host's network, hosts is the real file", Options{Grants: grants(t, "net:*")}, "", "/etc/hosts", "bind"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			where := c.where
@@ -194,9 +194,9 @@ func TestPlanNetwork(t *testing.T) {
 		here    []uint16 // ports of this machine
 		sockets bool
 	}{
-		{"nothing is no network", nil, jail.Net{}, nil, false},
+		{"no grant means no network", nil, jail.Net{}, nil, false},
 		{"net:[] has no network", []string{"net:[]"}, jail.Net{}, nil, false},
-		{"all of it is the host's", []string{"net:a.example:1", "net:localhost:2", "net:*"}, jail.Net{Shared: true}, nil, true},
+		{"net:* is the host's network", []string{"net:a.example:1", "net:localhost:2", "net:*"}, jail.Net{Shared: true}, nil, true},
 		{"a host", []string{"net:a.example:443"}, jail.Net{Broker: true, Ports: []uint16{443}}, nil, true},
 		{"two hosts and a port", []string{"net:a.example:443", "net:b.example:443"}, jail.Net{Broker: true, Ports: []uint16{443}}, nil, true},
 		{"all ports of a host", []string{"net:a.example:*", "net:b.example:80"}, jail.Net{Broker: true, Ports: []uint16{80}, AllPorts: true}, nil, true},
@@ -221,7 +221,7 @@ func TestPlanLimits(t *testing.T) {
 		t.Errorf("%+v, want %+v", p.Limits, want)
 	}
 	simple, _ := New(Options{System: &System{Namespaces: errors.New("none")}}).plan(launch, "/private")
-	if !slices.Equal(simple.Limits, want[1:]) { // the user's other processes would count
+	if !slices.Equal(simple.Limits, want[1:]) { // without it, because the user's other processes would count
 		t.Errorf("without namespaces: %+v", simple.Limits)
 	}
 }
@@ -261,13 +261,13 @@ func TestRefusedPlans(t *testing.T) {
 		rule   string
 		grants []string
 		own    string
-		what   string // the error names it
+		what   string // a part of the error
 	}{
-		{"its own files within what it may write", []string{"write:fs:" + dir}, dir + "/plugin", dir + "/plugin"},
-		{"its own files are what it may write", []string{"write:fs:" + dir + "/plugin"}, dir + "/plugin", dir + "/plugin"},
-		{"its own files by a link that it may write", []string{"write:fs:" + dir + "/links"}, dir + "/links/plugin", dir + "/links/plugin"},
-		{"a program that it may write", []string{"write:fs:" + dir + "/prefix/bin", "exec:tool:" + dir + "/prefix/bin/tool"}, "", dir + "/prefix/bin/tool"},
-		{"a program with its libraries", []string{"write:fs:" + dir + "/prefix", "exec:tool:" + dir + "/prefix/bin/tool"}, "", dir + "/prefix/"},
+		{"its own files within a writable directory", []string{"write:fs:" + dir}, dir + "/plugin", dir + "/plugin"},
+		{"its own files are writable", []string{"write:fs:" + dir + "/plugin"}, dir + "/plugin", dir + "/plugin"},
+		{"its own files behind a writable link", []string{"write:fs:" + dir + "/links"}, dir + "/links/plugin", dir + "/links/plugin"},
+		{"a writable program", []string{"write:fs:" + dir + "/prefix/bin", "exec:tool:" + dir + "/prefix/bin/tool"}, "", dir + "/prefix/bin/tool"},
+		{"a program with writable libraries", []string{"write:fs:" + dir + "/prefix", "exec:tool:" + dir + "/prefix/bin/tool"}, "", dir + "/prefix/"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			o := Options{Grants: grants(t, c.grants...)}

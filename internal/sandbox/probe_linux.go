@@ -17,7 +17,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 	s := new(System)
 	version := landlockVersion()
 	if version == 0 {
-		s.Landlock = errors.New("this kernel has none, or it is switched off")
+		s.Landlock = errors.New("this kernel does not have it, or it is switched off")
 	}
 	s.Scoped = version >= 6
 	if !filterHere {

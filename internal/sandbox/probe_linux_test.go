@@ -19,17 +19,17 @@ func TestProbe(t *testing.T) {
 	if s.Scoped != (landlockVersion() >= 6) {
 		t.Errorf("Landlock %d: scoped %v", landlockVersion(), s.Scoped)
 	}
-	t.Run("what it says can be had", func(t *testing.T) {
+	t.Run("what it reports as available can be used", func(t *testing.T) {
 		if s.Possible() != nil {
 			t.Skip(s.Possible())
 		}
 		expect(t, sh(Options{System: s}, "echo ran"), "ran")
 	})
-	t.Run("a context that has ended is the reason", func(t *testing.T) {
+	t.Run("if the context has ended, that is the reason", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if s := Probe(ctx, g); s.Namespaces == nil {
-			t.Error("found namespaces without looking")
+			t.Error("it reports namespaces without a probe")
 		}
 	})
 }

@@ -24,7 +24,8 @@ const secretText = "the operator's secret"
 
 func newHideout(t *testing.T, home string) hideout { return hideoutWith(t, home, "/proc/self/exe") }
 
-// hideoutWith is one whose env is a link to a copy of this program, where a link can be.
+// hideoutWith makes a hideout whose env is a hard link to the given copy of this program if
+// possible, else another copy.
 func hideoutWith(t *testing.T, home, env string) hideout {
 	t.Helper()
 	h := hideout{t: t, home: home, own: home + "/.local/share/plugins/p", secret: home + "/.secret", marker: home + "/ran-outside"}
@@ -97,8 +98,8 @@ var ways = []shipment{
 	{name: "a link", files: map[string]string{"run": "-> SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a link to no program", files: map[string]string{"run": "-> SECRET/key"}, refusal: "SECRET/key) is not an executable file"},
 	{name: "a link to a directory", files: map[string]string{"run": "-> SECRET"}, refusal: "SECRET) is a directory"},
-	{name: "a link to a link of the operator's", files: map[string]string{"run": "#!OWN/sh\n", "sh": "-> SECRET/bin/linked"}, refusal: `add "exec:linked:SECRET/bin/linked"`},
-	{name: "an operator's link to a program of the system", files: map[string]string{"run": "#!SECRET/bin/linked\n"}, refusal: `add "exec:linked:SECRET/bin/linked"`},
+	{name: "a link to a link of the operator", files: map[string]string{"run": "#!OWN/sh\n", "sh": "-> SECRET/bin/linked"}, refusal: `add "exec:linked:SECRET/bin/linked"`},
+	{name: "a link of the operator to a program of the system", files: map[string]string{"run": "#!SECRET/bin/linked\n"}, refusal: `add "exec:linked:SECRET/bin/linked"`},
 	{name: "a link with a detour by another", files: map[string]string{"run": "-> d/../run", "d": "-> SECRET/lib"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a link with a detour that looks like a shipped file", files: map[string]string{"run": "#!OWN/sh\n", "sh": "-> d/../bin/tool", "bin/tool": "#!/bin/sh\n", "d": "-> SECRET/lib"},
 		refusal: `add "exec:tool:SECRET/bin/tool"`},
@@ -124,7 +125,7 @@ var ways = []shipment{
 	{name: "a #! line through the host's own directory", files: map[string]string{"run": "#!/proc/self/cwd/../../../../../../SECRET/run\n"}, refusal: "neither among"},
 	{name: "a link through the host's own root", files: map[string]string{"run": "-> /proc/self/root/SECRET/run"}, refusal: "neither among"},
 	{name: "a link through the root of another process", files: map[string]string{"run": "-> /proc/1/root/SECRET/run"}},
-	{name: "a link to a descriptor of the host's", files: map[string]string{"run": "-> /dev/fd/0"}},
+	{name: "a link to a descriptor of the host", files: map[string]string{"run": "-> /dev/fd/0"}},
 	{name: "a variable of the manifest's in env -S", env: []string{"A=SECRET"}, files: map[string]string{"run": "#!/usr/bin/env -S ${A}/run\n"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "an -S in an -S, and a comment", files: map[string]string{"run": "#!/usr/bin/env -vS -S SECRET/run #x\n"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a loader with a NUL in its name", files: map[string]string{"run": "ELF SECRET/run\x00/lib/x"}},
@@ -194,7 +195,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
 		for _, c := range all {
 			t.Run(place+"/"+c.name, func(t *testing.T) {
-				t.Parallel() // a start waits for the kernel most of the time
+				t.Parallel() // a start mostly waits for the kernel
 				hideoutWith(t, home(t), env).hold(c, nil)
 			})
 		}
@@ -262,7 +263,7 @@ func (h hideout) hold(c shipment, system *System) {
 	g := newGroup(h.t)
 	r, err := g.Run(h.t.Context(), s, proc.Call{})
 	if r != nil && strings.Contains(string(r.Stdout)+r.Stderr, secretText) {
-		h.t.Errorf("it has the secret: %s%s", r.Stdout, r.Stderr)
+		h.t.Errorf("the plugin has the secret: %s%s", r.Stdout, r.Stderr)
 	}
 	if want := h.expand(c.refusal); c.refusal != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 		h.t.Errorf("%v, want %q in it", err, want)
@@ -298,7 +299,7 @@ func (h hideout) mountsNothing(b *Box, s proc.Spec) {
 	}
 	for _, a := range plan.Access {
 		if within(a.Path, h.secret) || within(h.secret, a.Path) {
-			h.t.Errorf("may be touched: %+v", a)
+			h.t.Errorf("the plan allows access: %+v", a)
 		}
 	}
 }
@@ -325,7 +326,7 @@ func TestShimsOfTheOperator(t *testing.T) {
 		s.Box = New(Options{Own: []string{h.own}, Environ: environ(h, root), System: system})
 		return newGroup(t).Run(t.Context(), s, proc.Call{})
 	}
-	t.Run("the program behind it is there, with its libraries", func(t *testing.T) {
+	t.Run("the program behind the shim is mounted, with its libraries", func(t *testing.T) {
 		h, root := pyenv(t)
 		r, err := start(t, h, root, nil)
 		if err != nil || string(r.Stdout) != "real "+h.own+"/run\nlibrary\n" {
@@ -349,7 +350,7 @@ func TestShimsOfTheOperator(t *testing.T) {
 			t.Error("code of the plugin ran outside")
 		}
 	})
-	t.Run("a version that leads elsewhere counts for nothing", func(t *testing.T) {
+	t.Run("a version outside of the installation is ignored", func(t *testing.T) {
 		h, root := pyenv(t)
 		write(t, h.secret+"/bin/python", "#!/bin/sh\necho "+secretText+"\n", 0o755)
 		write(t, h.own+"/.python-version", "../../.secret\n", 0o644)

@@ -62,11 +62,11 @@ func TestWhatIsSeen(t *testing.T) {
 		write(t, s.dir+"/granted/other", "other", 0o644)
 		s.sees(Options{Grants: grants(t, "read:fs:"+s.dir+"/granted/note")}, "see $D/granted/note; see $D/granted/other", "a note\n-")
 	})
-	t.Run("a grant that is not there leaves nothing there", func(t *testing.T) {
+	t.Run("a missing grant is not created", func(t *testing.T) {
 		s := newScene(t)
 		s.sees(Options{Grants: grants(t, "read:fs:"+s.dir+"/none")}, "see $D/none; echo done", "-\ndone")
 		if _, err := os.Stat(s.dir + "/none"); err == nil {
-			t.Error("it was made")
+			t.Error("it was created")
 		}
 	})
 	t.Run("reading and writing one path is writing it, whichever comes first", func(t *testing.T) {
@@ -83,13 +83,13 @@ func TestWhatIsSeen(t *testing.T) {
 		o = Options{Grants: grants(t, "write:fs:"+s.dir, "read:fs:"+s.dir+"/granted")}
 		s.sees(o, "put $D/new; see $D/granted/note", "put\na note")
 	})
-	t.Run("what it may write within its own files", func(t *testing.T) {
+	t.Run("a writable directory within its own files", func(t *testing.T) {
 		s := newScene(t)
 		write(t, s.dir+"/plugin/state/old", "state", 0o644)
 		o := Options{Grants: grants(t, "write:fs:"+s.dir+"/plugin/state"), Own: []string{s.dir + "/plugin"}}
 		s.sees(o, "put $D/plugin/data; put $D/plugin/state/new; see $D/plugin/state/old", "-\nput\nstate")
 	})
-	t.Run("a grant that is a link is what it leads to", func(t *testing.T) {
+	t.Run("a grant that is a link opens its target", func(t *testing.T) {
 		s := newScene(t)
 		link(t, "granted", s.dir+"/link")
 		s.sees(Options{Grants: grants(t, "read:fs:"+s.dir+"/link")}, "see $D/link/note", "a note")
@@ -105,7 +105,7 @@ func TestWhatIsSeen(t *testing.T) {
 	t.Run("a grant beneath a link of the system", func(t *testing.T) {
 		s := newScene(t)
 		if target, err := os.Readlink("/bin"); err != nil || target == "" {
-			t.Skip("/bin is no link here")
+			t.Skip("/bin is not a link here")
 		}
 		o := Options{Grants: grants(t, "read:fs:/bin/ls"), AnyProgram: true}
 		s.sees(o, "test -r /bin/ls && echo there", "there")
@@ -117,7 +117,7 @@ func TestWhatIsSeen(t *testing.T) {
 		link(t, "plugin", s.dir+"/by-link")
 		s.sees(Options{Own: []string{s.dir + "/by-link"}}, "see $D/by-link/data; see $D/plugin/data", "its own\nits own")
 	})
-	t.Run("its own files by links in a row", func(t *testing.T) {
+	t.Run("its own files by a chain of links", func(t *testing.T) {
 		s := newScene(t)
 		link(t, s.dir+"/two/plugin", s.dir+"/one")
 		link(t, s.dir, s.dir+"/two")
@@ -131,17 +131,17 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 		s := newScene(t)
 		s.seesWith(Options{}, home(s.dir+"/secret"), "see $HOME/note; put $HOME/new; see $HOME/new", "-\nput\nhi")
 		if _, err := os.Stat(s.dir + "/secret/new"); err == nil {
-			t.Error("it wrote to the real one")
+			t.Error("it wrote to the real home")
 		}
 	})
-	t.Run("home that is not there", func(t *testing.T) {
+	t.Run("a missing home", func(t *testing.T) {
 		s := newScene(t)
 		s.seesWith(Options{}, home(s.dir+"/no/such/home"), "put $HOME/new", "put")
 		if _, err := os.Stat(s.dir + "/no"); err == nil {
-			t.Error("it was made outside")
+			t.Error("it was created outside")
 		}
 	})
-	t.Run("homes that cannot be replaced are left alone", func(t *testing.T) {
+	t.Run("homes that cannot be replaced stay", func(t *testing.T) {
 		s := newScene(t)
 		for _, dir := range []string{"/", "", "relative", "/etc", "/usr", "/proc", "/dev", "/tmp", "/usr/lib", "/usr/share", "/usr/share/no-such-home"} {
 			s.seesWith(Options{}, home(dir), "echo ran", "ran")
@@ -153,7 +153,7 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 		link(t, "real", s.dir+"/home")
 		s.seesWith(Options{Own: []string{s.dir + "/home/me/plugin"}, Environ: []string{testPath, "HOME=" + s.dir + "/home/me"}}, home(s.dir+"/home/me"), "see $HOME/plugin/data; put $HOME/new", "its own\nput")
 	})
-	t.Run("home that is granted is the real one", func(t *testing.T) {
+	t.Run("a granted home is the real one", func(t *testing.T) {
 		s := newScene(t)
 		s.seesWith(Options{Grants: grants(t, "read:fs:"+s.dir+"/granted")}, home(s.dir+"/granted"), "see $HOME/note; put $HOME/new", "a note\n-")
 	})
@@ -176,7 +176,7 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 			s.seesWith(Options{}, proc.Spec{Env: []string{"TMPDIR=" + dir}}, "put $TMPDIR/new; see $TMPDIR/note", "put\n-")
 		}
 	})
-	t.Run("nothing can be executed from what it can write", func(t *testing.T) {
+	t.Run("nothing can be executed in directories that it can write", func(t *testing.T) {
 		s := newScene(t)
 		cp, chmod := tool(t, "cp"), tool(t, "chmod")
 		o := Options{Grants: grants(t, "write:fs:"+s.dir+"/writable"), AnyProgram: true}
@@ -188,7 +188,7 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 		s.seesWith(Options{Grants: grants(t, "read:fs:"+s.dir+"/granted")}, proc.Spec{Dir: s.dir + "/granted"}, "see note", "a note")
 		s.seesWith(Options{Grants: grants(t, "write:fs:"+s.dir)}, proc.Spec{Dir: s.dir + "/granted"}, "see note; put new", "a note\nput")
 	})
-	t.Run("where it works, by a link", func(t *testing.T) {
+	t.Run("the working directory behind a link", func(t *testing.T) {
 		s := newScene(t)
 		link(t, "granted", s.dir+"/here")
 		s.seesWith(Options{Grants: grants(t, "read:fs:"+s.dir+"/granted")}, proc.Spec{Dir: s.dir + "/here"}, "see note", "a note")

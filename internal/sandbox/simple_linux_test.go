@@ -33,14 +33,14 @@ func TestWithoutNamespaces(t *testing.T) {
 		link(t, "v1", s.dir+"/current")
 		simple(t, s, Options{Grants: grants(t, "read:fs:"+s.dir+"/current/data")}, "see $D/current/data/note", "version 1")
 	})
-	t.Run("no program but those granted", func(t *testing.T) {
+	t.Run("only granted programs can be executed", func(t *testing.T) {
 		s := newScene(t)
 		ls, id := tool(t, "ls"), tool(t, "id")
 		try := ls + " --version >/dev/null 2>&1 && echo ls; " + id + " >/dev/null 2>&1 && echo id; echo done"
 		simple(t, s, Options{Grants: grants(t, "exec:ls:"+ls)}, try, "ls\ndone")
 		simple(t, s, Options{AnyProgram: true}, try, "ls\nid\ndone")
 	})
-	t.Run("a directory of its own, which is removed at the end", func(t *testing.T) {
+	t.Run("its own directory, which is removed at the end", func(t *testing.T) {
 		s := newScene(t)
 		t.Setenv("TMPDIR", s.dir+"/writable")
 		r := run(t, sh(Options{System: system}, `echo hi >$HOME/a && echo ho >$TMPDIR/b && echo $HOME $TMPDIR`))
@@ -52,7 +52,7 @@ func TestWithoutNamespaces(t *testing.T) {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	})
-	t.Run("nothing is left of one that could not be started", func(t *testing.T) {
+	t.Run("nothing is left after a failed start", func(t *testing.T) {
 		s := newScene(t)
 		t.Setenv("TMPDIR", s.dir+"/writable")
 		startError(t, proc.Spec{Path: s.dir + "/none", Dir: "/", Box: New(Options{System: system})})

@@ -58,7 +58,7 @@ func wantSwept(t *testing.T) {
 	t.Helper()
 	pattern := os.TempDir() + "/patchbay-sandbox-*"
 	if left, _ := filepath.Glob(pattern); len(left) == 0 { // the pattern is well formed
-		t.Error("no host left its directory, so that this shows nothing")
+		t.Error("no host left its directory, so the test proves nothing")
 	}
 	expect(t, sh(Options{System: &System{Namespaces: fmt.Errorf("switched off")}}, "echo ok"), "ok")
 	if left, _ := filepath.Glob(pattern); len(left) > 0 {
@@ -170,7 +170,7 @@ func fakeHost(args []string) int {
 	return hang(nil)
 }
 
-// buildSpare has a jail built ahead.
+// buildSpare waits until a jail is built ahead.
 func buildSpare(g *proc.Group, s proc.Spec) bool {
 	for range 2 {
 		if _, err := g.Run(context.Background(), s, proc.Call{}); err != nil {

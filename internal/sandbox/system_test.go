@@ -34,12 +34,12 @@ func TestJudge(t *testing.T) {
 	}{
 		{"with everything, everything is enforced", System{Scoped: true}, []Status{e, e, e, e, e, e, e, e, e, e}},
 		{"an old Landlock does not keep abstract sockets apart", System{}, []Status{e, e, e, e, e, e, p, e, e, e}},
-		{"without Landlock, what may be read and executed is kept in part", System{Landlock: why}, []Status{p, e, p, e, e, e, p, e, e, e}},
-		{"without a filter, every kind of socket can be had", System{Filter: why, Scoped: true}, []Status{e, e, e, e, e, e, p, e, e, e}},
+		{"without Landlock, reading and executing are partly enforced", System{Landlock: why}, []Status{p, e, p, e, e, e, p, e, e, e}},
+		{"without a filter, every kind of socket can be created", System{Filter: why, Scoped: true}, []Status{e, e, e, e, e, e, p, e, e, e}},
 		{"without redirection, all ports of a host cannot be enforced", System{Redirect: why, Scoped: true}, []Status{e, e, e, e, n, e, e, e, e, e}},
-		{"without namespaces, hosts are not kept, files and programs in part", System{Namespaces: why, Scoped: true, Token: true}, []Status{p, p, p, n, n, n, e, e, e, e}},
-		{"without namespaces, the whole network needs a token of the daemon's", System{Namespaces: why, Scoped: true}, []Status{p, p, p, n, n, n, n, e, e, e}},
-		{"with namespaces it needs none", System{Scoped: true, Token: false}, []Status{e, e, e, e, e, e, e, e, e, e}},
+		{"without namespaces, hosts are not enforced, and files and programs partly", System{Namespaces: why, Scoped: true, Token: true}, []Status{p, p, p, n, n, n, e, e, e, e}},
+		{"without namespaces, net:* needs a token of the daemon", System{Namespaces: why, Scoped: true}, []Status{p, p, p, n, n, n, n, e, e, e}},
+		{"with namespaces, net:* needs no token", System{Scoped: true, Token: false}, []Status{e, e, e, e, e, e, e, e, e, e}},
 		{"if loaders can be started directly, exec is partial", System{Loader: why, Scoped: true}, []Status{e, e, p, e, e, e, e, e, e, e}},
 		{"without namespaces and Landlock, only storage", System{Namespaces: why, Landlock: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
 		{"without namespaces and filter, only storage", System{Namespaces: why, Filter: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
@@ -99,7 +99,7 @@ func TestLandlockAloneIsExplained(t *testing.T) {
 			}
 		})
 	}
-	t.Run("and what it means for every plugin", func(t *testing.T) {
+	t.Run("Weakness says what it means for every plugin", func(t *testing.T) {
 		if what, mend := system.Weakness(); !strings.Contains(what, "Landlock alone") || !strings.Contains(what, "because") || !strings.Contains(what, "EPERM") ||
 			!strings.Contains(mend, "user namespaces") {
 			t.Errorf("%q, %q", what, mend)
@@ -120,9 +120,9 @@ func TestPossible(t *testing.T) {
 		possible bool
 	}{
 		{"namespaces are enough", System{Landlock: why, Filter: why, Redirect: why}, true},
-		{"so are Landlock and a filter", System{Namespaces: why, Redirect: why}, true},
-		{"Landlock alone is not", System{Namespaces: why, Filter: why}, false},
-		{"a filter alone is not", System{Namespaces: why, Landlock: why}, false},
+		{"Landlock and a filter are enough", System{Namespaces: why, Redirect: why}, true},
+		{"Landlock alone is not enough", System{Namespaces: why, Filter: why}, false},
+		{"a filter alone is not enough", System{Namespaces: why, Landlock: why}, false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if err := c.system.Possible(); (err == nil) != c.possible || err != nil && !errors.Is(err, why) {

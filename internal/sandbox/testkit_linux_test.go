@@ -31,7 +31,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("still not so: %s", what)
+			t.Fatalf("waited in vain: %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -121,7 +121,7 @@ func output(t testing.TB, s proc.Spec) string {
 func expect(t testing.TB, s proc.Spec, want string) {
 	t.Helper()
 	if got := strings.TrimSpace(output(t, s)); got != want {
-		t.Errorf("it said\n%s\nwant\n%s", got, want)
+		t.Errorf("it printed\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -219,7 +219,7 @@ func tool(t testing.TB, name string) string {
 	return ""
 }
 
-// heedful makes every program that the test starts obey signals. A signal that this process
+// heedful makes every program that the test starts react to signals. A signal that this process
 // inherited as ignored (SIGHUP, by nohup) is ignored by its children too, unless it is handled
 // here.
 func heedful(t testing.TB, signals []syscall.Signal) {

@@ -13,7 +13,7 @@ import (
 func TestAProgramsOtherPath(t *testing.T) {
 	target, err := filepath.EvalSymlinks("/bin")
 	if err != nil || target != "/usr/bin" {
-		t.Skipf("/bin is %s here, no link to /usr/bin", target)
+		t.Skipf("/bin is %s here, not a link to /usr/bin", target)
 	}
 	plan := func(grants ...capability.Capability) *draft {
 		p, err := New(Options{Grants: grants}).plan(proc.Launch{Path: "/usr/bin/env", Argv: []string{"env"}, Env: []string{testPath}, Dir: "/"}, "")
@@ -31,9 +31,9 @@ func TestAProgramsOtherPath(t *testing.T) {
 		t.Errorf("/bin is %q", got)
 	}
 	if got := at(granted, sh); got == "" {
-		t.Errorf("%s is not there", sh)
+		t.Errorf("%s does not exist inside", sh)
 	}
 	if got := at(granted, "/usr/bin/perl"); got != "" {
-		t.Errorf("another program is there: %q", got)
+		t.Errorf("another program exists inside: %q", got)
 	}
 }

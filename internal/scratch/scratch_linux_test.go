@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is a process that has made a directory.
+// child starts a process that makes a directory.
 func child(t *testing.T) (path string, kill func()) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -57,7 +57,7 @@ func child(t *testing.T) (path string, kill func()) {
 	return path, kill
 }
 
-// TestSweep: what a killed process has left is removed by the next, and nothing else is.
+// TestSweep: the next process removes the directory of a killed process, and nothing else.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -69,13 +69,13 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stays := map[string]string{"of a process that lives": alive}
+	stays := map[string]string{"of a running process": alive}
 	name := filepath.Base(gone)
 	other := digest("another boot")
 	for why, n := range map[string]string{
 		"of another machine or boot": strings.Replace(name, digest(lease.Self().Machine), other, 1),
 		"without an owner":           "patchbay-sandbox-123456",
-		"of somebody else's program": strings.Replace(name, "patchbay-", "other-", 1),
+		"of another program":         strings.Replace(name, "patchbay-", "other-", 1),
 		"another user's":             name + "1",
 	} {
 		stays[why] = filepath.Join(dir, n)
@@ -97,14 +97,14 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(gone); err != nil {
-		t.Errorf("its process lives, and it is gone: %v", err)
+		t.Errorf("the directory of a running process was removed: %v", err)
 	}
 	kill()
 	if err := Sweep(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(gone); err == nil {
-		t.Error("what a killed process has left is still there")
+		t.Error("the directory of a killed process still exists")
 	}
 	for why, path := range stays {
 		if _, err := os.Lstat(path); err != nil {

@@ -21,7 +21,7 @@ func Sweep(dir string) error {
 	errs := []error{err}
 	for _, path := range left {
 		if err := Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
-			errs = append(errs, fmt.Errorf("%s, which a process that died has left: %w", path, err))
+			errs = append(errs, fmt.Errorf("%s, which a dead process has left: %w", path, err))
 		}
 	}
 	return errors.Join(errs...)

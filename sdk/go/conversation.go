@@ -83,7 +83,7 @@ func (c *conversation) rest() {
 	select {
 	case <-done:
 	case <-time.After(stopWait):
-		c.session.complain("handlers are still at work after %s, and are left behind", stopWait)
+		c.session.complain("handlers are still running after %s; they are not waited for any longer", stopWait)
 	}
 }
 
@@ -340,7 +340,7 @@ func handshake(params []byte) (Dialect, error) {
 			}
 		})
 		if err != nil {
-			return "", errors.New("the params of initialize are no object")
+			return "", errors.New("the params of initialize are not an object")
 		}
 	}
 	if len(found) == 1 {

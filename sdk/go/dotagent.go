@@ -41,7 +41,7 @@ func (p *Plugin) dotagentInfo() object {
 func (s *session) validate(config []byte) int {
 	if s.plugin.config == nil {
 		if o, err := parseObject(config); err != nil {
-			return s.refused("the config is no JSON object", "", exitOK)
+			return s.refused("the config is not a JSON object", "", exitOK)
 		} else if len(o) > 0 {
 			return s.refused(s.plugin.name+" takes no config", "", exitOK)
 		}

@@ -127,7 +127,7 @@ func TestDetection(t *testing.T) {
 	for _, params := range []string{"{}", "[]", "null", `{"protocol_version":1,"protocolVersion":"2025-06-18"}`} {
 		t.Run("a handshake of no protocol, or of two: "+params, func(t *testing.T) {
 			_, out, _ := run(newWhole().plugin, `{"jsonrpc":"2.0","method":"initialize","params":`+params+`,"id":1}`+"\n")
-			if !strings.Contains(out, "cannot tell which protocol this is") && !strings.Contains(out, "are no object") {
+			if !strings.Contains(out, "cannot tell which protocol this is") && !strings.Contains(out, "are not an object") {
 				t.Errorf("got %s", out)
 			}
 		})
@@ -163,7 +163,7 @@ func TestDetection(t *testing.T) {
 	t.Run("a dialect that the plugin has nothing for is refused", func(t *testing.T) {
 		code, out, _ := run(slow(), "", "info")
 		want(t, "code", code, 1)
-		wantHas(t, "stdout", out, "slow has nothing for dotagent: it wants a handler of job.preflight")
+		wantHas(t, "stdout", out, "slow has nothing for dotagent: it needs a handler of job.preflight")
 	})
 }
 

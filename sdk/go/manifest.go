@@ -158,7 +158,7 @@ func (f settingField) control(schema object) string {
 // mineManifest returns mine-plugin.toml.
 func (p *Plugin) mineManifest(program string) ([]byte, error) {
 	if p.Author == "" {
-		return nil, errors.New("mine wants an author: set Author")
+		return nil, errors.New("mine requires an author: set Author")
 	}
 	out := fmt.Appendf(nil, "[plugin]\nname = %s\nversion = %s\ndescription = %s\nauthor = %s\n", tomlString(p.name), tomlString(p.version),
 		tomlString(p.description), tomlString(p.Author))

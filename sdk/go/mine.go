@@ -65,7 +65,7 @@ var mineStages = map[string]string{"prevalidate": "command.validate", "preexec":
 func (s *session) mineHook(ctx context.Context, in invocation) int {
 	point := mineStages[in.Stage]
 	if len(s.plugin.handlers[point]) == 0 {
-		return s.fail(fmt.Errorf("%s has no handler of the stage %.100q: write its manifest anew with %q", s.plugin.name, in.Stage, s.program()+" manifest mine"))
+		return s.fail(fmt.Errorf("%s has no handler of the stage %.100q: write its manifest again with %q", s.plugin.name, in.Stage, s.program()+" manifest mine"))
 	}
 	var c struct {
 		CommandEvent

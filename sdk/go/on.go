@@ -72,7 +72,7 @@ func On[E any](p *Plugin, point Point[E], handle func(ctx context.Context, event
 	}
 	o := p.gather(point.name, with, allowed)
 	if _, err := path.Match(o.only, ""); err != nil {
-		p.fault("%s: %q is no pattern", point.name, o.only)
+		p.fault("%s: %q is not a pattern", point.name, o.only)
 	}
 	call := func(ctx context.Context, event any) Verdict { return handle(ctx, event.(*E)) }
 	p.handlers[point.name] = append(p.handlers[point.name], handler{call: call, match: o.only, timeout: o.within})

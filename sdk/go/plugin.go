@@ -56,10 +56,10 @@ func New(name, version, description string) *Plugin {
 	p := &Plugin{name: name, version: version, description: description, handlers: make(map[string][]handler)}
 	p.log = slog.New(slog.NewTextHandler(logWriter{p}, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: untimed}))
 	if !validName.MatchString(name) || len(name) > 64 || name == "kaged" || name == "system" {
-		p.fault("the name %q will not do: lower-case letters and digits, a letter first, single hyphens between, at most 64", name)
+		p.fault("the name %q is invalid: use lower-case letters and digits, a letter first, single hyphens between, at most 64 characters", name)
 	}
 	if !validVersion.MatchString(version) {
-		p.fault("the version %q is no semantic version, such as 1.2.3", version)
+		p.fault("the version %q is not a semantic version, such as 1.2.3", version)
 	}
 	if n := len([]rune(description)); n == 0 || n > 200 {
 		p.fault("the description has %d characters, and must have 1 to 200", n)
@@ -116,7 +116,7 @@ func (p *Plugin) Check() error {
 	faults := p.faults
 	for _, o := range p.methods {
 		if tool, own := strings.CutPrefix(o.name, p.name+"."); own && find(p.tools, tool) != nil {
-			faults = append(faults, fmt.Errorf("method %q is what kaged calls the tool %q", o.name, tool))
+			faults = append(faults, fmt.Errorf("method %q has the name that kaged gives to the tool %q", o.name, tool))
 		}
 	}
 	if len(p.Speaks()) == 0 {
@@ -156,11 +156,11 @@ func (p *Plugin) unspoken(d Dialect) error {
 }
 
 var wants = map[Dialect]string{
-	Dotagent: "it wants a handler of job.preflight, job.sink or job.notify",
-	Mine:     "it wants a command, or a handler of command.validate, command.before, command.after or command.done",
-	Kaged:    "it wants a tool, a method, or a handler of session.start, session.idle, compact.before or compact.after",
-	Scaffold: "it wants a tool, or a handler of turn.input, prompt.context, prompt.send, model.reply, turn.final or tool.*",
-	MCP:      "it wants a tool",
+	Dotagent: "it needs a handler of job.preflight, job.sink or job.notify",
+	Mine:     "it needs a command, or a handler of command.validate, command.before, command.after or command.done",
+	Kaged:    "it needs a tool, a method, or a handler of session.start, session.idle, compact.before or compact.after",
+	Scaffold: "it needs a tool, or a handler of turn.input, prompt.context, prompt.send, model.reply, turn.final or tool.*",
+	MCP:      "it needs a tool",
 }
 
 // hooks returns the hooks of a dialect that the plugin has handlers for, in the order of points.

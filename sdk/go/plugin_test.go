@@ -26,9 +26,9 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	p.Notification("")
 	code, _, said := run(p, "", "info")
 	want(t, "exit code", code, 2)
-	for _, part := range []string{`the name "Bad_Name" will not do`, `"one" is no semantic version`, "the description has 0 characters", `tool "Loud": the name`,
-		`tool "Loud" has no description`, "chan int cannot be JSON", `two of tool "a"`, "a has an option that means nothing there", "b: the schema of its arguments",
-		`method "kaged.x"`, "job.sink has an option that means nothing there", `tool.before: "[" is no pattern`, "the config must be a struct", `command "-x"`, `notification ""`} {
+	for _, part := range []string{`the name "Bad_Name" is invalid`, `"one" is not a semantic version`, "the description has 0 characters", `tool "Loud": the name`,
+		`tool "Loud" has no description`, "chan int cannot be JSON", `tool "a" is defined twice`, "a has an option that means nothing there", "b: the schema of its arguments",
+		`method "kaged.x"`, "job.sink has an option that means nothing there", `tool.before: "[" is not a pattern`, "the config must be a struct", `command "-x"`, `notification ""`} {
 		wantHas(t, "stderr", said, part)
 	}
 }
@@ -37,7 +37,7 @@ func TestAMethodMustNotHideATool(t *testing.T) {
 	p := plugin.New("words", "1.0.0", "Counts.")
 	plugin.Tool(p, "count", "Counts.", nothing)
 	plugin.Method(p, "words.count", "Counts.", nothing)
-	wantHas(t, "error", p.Check().Error(), `method "words.count" is what kaged calls the tool "count"`)
+	wantHas(t, "error", p.Check().Error(), `method "words.count" has the name that kaged gives to the tool "count"`)
 	wantHas(t, "nothing at all", plugin.New("words", "1.0.0", "Counts.").Check().Error(), "no handler, tool, method or command")
 }
 
@@ -58,7 +58,7 @@ func TestManifests(t *testing.T) {
 		wantHas(t, "mine", string(mine), part)
 	}
 	w.plugin.Author = ""
-	if _, err := w.plugin.Manifest(plugin.Mine, ""); err == nil || !strings.Contains(err.Error(), "mine wants an author") {
+	if _, err := w.plugin.Manifest(plugin.Mine, ""); err == nil || !strings.Contains(err.Error(), "mine requires an author") {
 		t.Errorf("without an author: %v", err)
 	}
 	if _, err := w.plugin.Manifest("odd", ""); err == nil {

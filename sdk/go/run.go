@@ -92,7 +92,7 @@ func (s *session) detect(ctx context.Context) int {
 		s.print([]byte(s.plugin.usage(s.program())))
 		return exitOK
 	case len(args) > 0:
-		s.complain("%q is not known\n%s", args[0], s.plugin.usage(s.program()))
+		s.complain("unknown argument %q\n%s", args[0], s.plugin.usage(s.program()))
 		return exitUsage
 	}
 	if invocation := s.env(invocationVariable); invocation != "" {

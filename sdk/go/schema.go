@@ -286,7 +286,7 @@ func constant(kind, text string) (any, error) {
 	switch kind {
 	case "integer", "number":
 		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return nil, fmt.Errorf("%q in its tag is no number", text)
+			return nil, fmt.Errorf("%q in its tag is not a number", text)
 		}
 		return json.Number(text), nil
 	}

@@ -200,7 +200,7 @@ func with(ctx context.Context, c Call) context.Context { return context.WithValu
 // function that sends it. kaged hosts get the notification; elsewhere it is a line of the log.
 func (p *Plugin) Notification(name string) func(ctx context.Context, params any) error {
 	if name == "" || contains(p.notifications, name) {
-		p.fault("notification %q is empty, or there are two of them", name)
+		p.fault("notification %q is empty or defined twice", name)
 	}
 	p.notifications = append(p.notifications, name)
 	return func(_ context.Context, params any) error {

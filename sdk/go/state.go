@@ -14,10 +14,9 @@ import (
 	"strings"
 )
 
-// A State is what a plugin keeps from one process to the next: keys of at most 512 bytes, and any
-// JSON. kaged keeps it in the host's storage, where the host has any. Elsewhere it is in files, in
-// $XDG_DATA_HOME/NAME/state, or in ~/.local/share/NAME/state, where the system lets the plugin
-// write.
+// A State stores values for later processes of the plugin. Keys have at most 512 bytes, values are
+// any JSON. In kaged they are in the host's storage, if it has one. In other dialects they are in
+// files, in $XDG_DATA_HOME/NAME/state or ~/.local/share/NAME/state, if the plugin may write there.
 type State struct{ plugin *Plugin }
 
 // State declares that the plugin stores values; call it before Main. The kaged manifest then has
@@ -45,7 +44,7 @@ func (s *State) store(key string) (store, error) {
 	case current == nil:
 		return nil, errIdle
 	case len(key) > mostKey:
-		return nil, fmt.Errorf("the key has %d bytes, and may have %d", len(key), mostKey)
+		return nil, fmt.Errorf("the key has %d bytes; the limit is %d", len(key), mostKey)
 	case current.store == nil:
 		return nil, errors.New("there is no place for state: no storage in the host, and no home directory")
 	}

@@ -29,7 +29,7 @@ type operation struct {
 // The name has lower-case letters, digits, _ and -. Hosts put the plugin's name before it.
 func Tool[In, Out any](p *Plugin, name, description string, run func(ctx context.Context, in In) (Out, error), with ...Option) {
 	if !validTool.MatchString(name) {
-		p.fault("tool %q: the name will not do: lower-case letters, digits, _ and -, a letter first", name)
+		p.fault("tool %q: the name is invalid: use lower-case letters, digits, _ and -, a letter first", name)
 	}
 	if description == "" {
 		p.fault("tool %q has no description: a model reads it", name)
@@ -40,7 +40,7 @@ func Tool[In, Out any](p *Plugin, name, description string, run func(ctx context
 // Method adds a method, which programs can call by its full name, such as "words.total" (kaged).
 func Method[In, Out any](p *Plugin, name, description string, run func(ctx context.Context, in In) (Out, error), with ...Option) {
 	if !validMethod.MatchString(name) || strings.HasPrefix(name, "kaged.") || strings.HasPrefix(name, "system.") {
-		p.fault("method %q: the name will not do: 2 to 4 lower-case words with dots between, the first not kaged or system", name)
+		p.fault("method %q: the name is invalid: use 2 to 4 lower-case words with dots between, the first not kaged or system", name)
 	}
 	p.methods = addOperation(p, "method", p.methods, newOperation(p, name, description, run, with))
 }
@@ -69,7 +69,7 @@ func newOperation[In, Out any](p *Plugin, name, description string, run func(con
 
 func addOperation(p *Plugin, what string, list []*operation, o *operation) []*operation {
 	if find(list, o.name) != nil {
-		p.fault("there are two of %s %q", what, o.name)
+		p.fault("%s %q is defined twice", what, o.name)
 	}
 	return append(list, o)
 }

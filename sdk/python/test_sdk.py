@@ -1,4 +1,4 @@
-"""Tests of the SDK, in the words of every dialect: python3 -m unittest test_sdk"""
+"""Tests of the SDK in every dialect: python3 -m unittest test_sdk"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from patchbay_plugintest import Failed, Host, each
 
 
 def whole() -> tuple[Plugin, Any, list[str]]:
-    """A plugin with something at every point."""
+    """A plugin with a handler at every point."""
     p = Plugin("whole", "1.2.3", "Has everything.", author="A", priority=7, compactor=True)
     seen: list[str] = []
 
@@ -277,7 +277,7 @@ class Detection(unittest.TestCase):
         code = p.run(list(args), {}, io.BytesIO(stdin.encode()), out, err, program="/x/whole")
         return code, out.getvalue().decode(), err.getvalue()
 
-    def test_what_cannot_be_told_is_refused(self) -> None:
+    def test_an_unknown_protocol_is_refused(self) -> None:
         for stdin in ("", "hello", "[]", '{"a":1}', '{"type":"hook"}'):
             code, out, err = self.run_it(stdin)
             self.assertEqual((code, out), (2, ""), stdin)
@@ -288,7 +288,7 @@ class Detection(unittest.TestCase):
             _, out, _ = self.run_it('{"jsonrpc":"2.0","method":"initialize","params":' + params + ',"id":1}\n')
             self.assertIn("cannot tell which protocol this is", out)
 
-    def test_the_host_may_try_another_question_first(self) -> None:
+    def test_the_host_may_send_another_request_before_initialize(self) -> None:
         _, out, _ = self.run_it('{"jsonrpc":"2.0","method":"server/discover","id":0}\n\n{"jsonrpc":"2.0","method":"initialize",'
                                 '"params":{"protocolVersion":"1"},"id":1}\nnonsense\n')
         answers = [json.loads(line) for line in out.splitlines()]
@@ -311,16 +311,16 @@ class Detection(unittest.TestCase):
         self.assertEqual(self.run_it("", "info", "info")[0], 2)
         self.assertEqual(self.run_it("", "--help")[0], 0)
 
-    def test_nothing_is_no_config(self) -> None:
+    def test_an_empty_stdin_is_not_a_config(self) -> None:
         code, out, _ = self.run_it("", "validate")
         self.assertEqual((code, json.loads(out)["ok"]), (1, False))
 
-    def test_a_dialect_without_anything_is_refused(self) -> None:
+    def test_a_dialect_in_which_the_plugin_offers_nothing_is_refused(self) -> None:
         p = Plugin("small", "1.0.0", "Small.")
         p.tool("Does nothing.", name="nothing")(_nothing)
         out = io.BytesIO()
         self.assertEqual(p.run(["info"], {}, io.BytesIO(), out, io.StringIO()), 1)
-        self.assertIn("small has nothing for dotagent: it wants a handler of job.preflight", out.getvalue().decode())
+        self.assertIn("small has nothing for dotagent: it needs a handler of job.preflight", out.getvalue().decode())
 
 
 class Processes(unittest.TestCase):
@@ -340,7 +340,7 @@ def stop() -> None:
 p.main()
 """
 
-    def test_stdout_is_the_protocols_and_a_signal_ends_the_process(self) -> None:
+    def test_only_messages_reach_stdout_and_a_signal_ends_the_process(self) -> None:
         process = subprocess.Popen([sys.executable, "-B", "-c", self.PLUGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(b'{"jsonrpc":"2.0","method":"initialize","params":{"protocol_version":1},"id":1}\n'
@@ -364,7 +364,7 @@ def _nothing() -> None:
 
 
 class Definitions(unittest.TestCase):
-    def test_what_is_wrong_is_said_at_once(self) -> None:
+    def test_wrong_definitions_raise_at_once(self) -> None:
         for name, version, description in (("Bad", "1.0.0", "d"), ("a_b", "1.0.0", "d"), ("a", "1", "d"), ("a", "1.0.0", ""), ("kaged", "1.0.0", "d")):
             with self.assertRaises(ValueError):
                 Plugin(name, version, description)
@@ -390,10 +390,10 @@ class Definitions(unittest.TestCase):
         self.assertIn('[[hooks]]\ncommand = "git"\nstage = "preexec"\nmode = "transform"\ntimeout = "2000ms"\n', mine)
         self.assertIn('env_vars = ["WHOLE_TOKEN"]', mine)
         p.author = ""
-        with self.assertRaisesRegex(ValueError, "mine wants an author"):
+        with self.assertRaisesRegex(ValueError, "mine requires an author"):
             p.manifest("mine")
 
-    def test_secrets_come_from_the_environment_elsewhere(self) -> None:
+    def test_secrets_come_from_the_environment_in_other_dialects(self) -> None:
         p = Plugin("secretive", "1.0.0", "Has a secret.")
 
         class Secrets:
@@ -404,7 +404,7 @@ class Definitions(unittest.TestCase):
         with Host(p, "scaffold", env={"TOKEN": "t"}) as h:
             self.assertEqual(h.tool("tell"), "t")
 
-    def test_a_config_file_that_will_not_do(self) -> None:
+    def test_an_invalid_config_file(self) -> None:
         p, _, _ = whole()
         with self.assertRaisesRegex(Failed, "config: limit: must be at most 9; the config is .*config.json"):
             Host(p, "scaffold", config={"limit": 99})

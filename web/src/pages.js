@@ -1,6 +1,6 @@
-// The pages, one address pattern each. A page is loaded when it is first opened, and so are its own styles.
-// `:name` in a pattern is one segment of the address; a page gets it decoded in its property `params`.
-// `nav` puts a page into the navigation: its label, its icon (components/Icon.svelte) and the key after `g`.
+// The pages, one address pattern each. A page and its styles are loaded when it is first opened. `:name` in a pattern
+// is one segment of the address; a page gets it decoded in its property `params`. `nav` puts a page into the
+// navigation: its label, its icon (components/Icon.svelte) and the key after `g`.
 export const pages = [
   { path: '/', title: 'Overview', load: () => import('./pages/Overview.svelte'), nav: { icon: 'home', key: 'o' } },
   { path: '/plugins', title: 'Plugins', load: () => import('./pages/Plugins.svelte'), nav: { icon: 'plug', key: 'p' } },

@@ -1,4 +1,4 @@
-// Command hello is the least that a Go program can be: what the start of others is measured by.
+// Command hello is the smallest Go program, with whose start the start of others is compared.
 package main
 
 import "fmt"

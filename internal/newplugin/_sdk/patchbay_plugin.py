@@ -1,4 +1,4 @@
-"""Write a plugin once, as functions; the same file answers in every protocol that can carry it.
+"""Write a plugin once, as functions; the same file speaks every protocol that supports them.
 
     #!/usr/bin/env python3
     from patchbay_plugin import Deny, Plugin, ToolEvent
@@ -17,12 +17,12 @@
     if __name__ == "__main__":
         p.main()
 
-This is the whole SDK: one file for Python 3.10 or newer, without dependencies. Copy it beside your plugin. main() finds
-out in which dialect it is asked: by the verb among the arguments (dotagent), by the envelope on stdin (mine), or by the
-handshake (kaged, scaffold, MCP). `./careful manifest kaged` and `./careful manifest mine` print the manifests that those
-two want. What the program prints goes to stderr, which hosts keep as its log; only commands print to stdout.
+This is the whole SDK: one file for Python 3.10 or newer, without dependencies. Copy it beside your plugin. main()
+determines the dialect from the verb among the arguments (dotagent), the envelope on stdin (mine), or the handshake
+(kaged, scaffold, MCP). `./careful manifest kaged` and `./careful manifest mine` print the manifests that kaged and mine
+need. The output of print goes to stderr, which hosts store as the plugin's log; only commands print to stdout.
 
-README.md beside this file is the tutorial; patchbay_plugintest.py tries plugins without a host.
+README.md beside this file is the tutorial; patchbay_plugintest.py tests plugins without a host.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import os
 import re
 import sys
 
-TYPE_CHECKING = False  # type checkers take it for true; a process for each call has no time to import typing
+TYPE_CHECKING = False  # type checkers assume True; importing typing would slow a process that is started for each call
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import IO, Any, TypeVar
@@ -48,8 +48,8 @@ __all__ = [
 
 DIALECTS = ("dotagent", "mine", "kaged", "scaffold", "mcp")
 
-# Which dialect asks at which point, under which name, and what it understands beside Continue, NoOpinion and Fail. The
-# python dialect asks through export().
+# For each point: its dialect, the name of its hook, and the verdicts that it supports besides Continue, NoOpinion and
+# Fail. The python dialect uses export().
 _NATIVES = {
     "session.start": ("kaged", "on_session_start", ("modify",)),
     "turn.input": ("scaffold", "post_user_input", ("modify", "stop", "skip", "deny")),
@@ -88,14 +88,14 @@ _OK, _FAILED, _USAGE = 0, 1, 2
 # Codes of JSON-RPC.
 _BAD_REQUEST, _NO_METHOD, _BAD_PARAMS, _ERROR, _TOO_LARGE = -32600, -32601, -32602, -32000, -32001
 
-# Bounds a message: kaged allows 4 MiB, scaffold 10 MB, and an MCP client may send more.
+# Limits a message: kaged allows 4 MiB, scaffold 10 MB, and an MCP client may send more.
 _MOST = 16 << 20
 
 _MCP_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
 
 class PluginError(Exception):
-    """A failure that needs no traceback in the log. code is for dialects that have a place for one (mine)."""
+    """A failure that needs no traceback in the log. code is for dialects that support one (mine)."""
 
     def __init__(self, message: str, code: str = ""):
         super().__init__(message)
@@ -112,7 +112,7 @@ class _RPCError(Exception):
 
 
 class Verdict:
-    """What a handler says about an event. A handler that returns None has no opinion."""
+    """A handler's answer to an event. A handler that returns None has no opinion."""
 
     __slots__ = ("answer", "error", "failed", "kind", "reason", "suggest")
 
@@ -135,32 +135,32 @@ def NoOpinion() -> Verdict:
 
 
 def Continue() -> Verdict:
-    """Agrees: the event goes on as it is."""
+    """Agrees: the event continues unchanged."""
     return Verdict("continue")
 
 
 def Modify() -> Verdict:
-    """Has the event go on as the handler has changed it. Without it, changes of the event are dropped."""
+    """Continues with the event as the handler has changed it. Without it, changes of the event are dropped."""
     return Verdict("modify")
 
 
 def Stop() -> Verdict:
-    """Has the event go on as the handler has changed it, and no other plugin is asked."""
+    """Continues with the event as the handler has changed it, and no other plugin is called."""
     return Verdict("stop")
 
 
 def Answer(result: Any, failed: bool = False) -> Verdict:
-    """Answers in the place of a tool, which does not run. A result that is no string is given as JSON."""
+    """Answers in place of a tool, which does not run. A result that is not a string becomes JSON."""
     return Verdict("answer", answer=result, failed=failed)
 
 
 def Skip() -> Verdict:
-    """Drops a message of the user's."""
+    """Drops a message of the user."""
     return Verdict("skip")
 
 
 def Deny(reason: str, suggest: str = "") -> Verdict:
-    """Refuses: the tool, the command, the job or the message does not go on. suggest is what a person could do."""
+    """Refuses the tool, the command, the job or the message. suggest says what the user can do about it."""
     return Verdict("deny", reason, suggest)
 
 
@@ -199,7 +199,7 @@ class _Event:
 
 
 class SessionEvent(_Event):
-    """A session begins. To put a text at the beginning of the conversation, set inject and return Modify()."""
+    """A session begins. To add a text at the beginning of the conversation, set inject and return Modify()."""
 
     __slots__ = ("inject", "project_root", "session_id", "working_dir")
     session_id: str
@@ -209,7 +209,7 @@ class SessionEvent(_Event):
 
 
 class TurnEvent(_Event):
-    """A turn begins or is over (python dialect alone)."""
+    """A turn begins or is over (only in the python dialect)."""
 
     __slots__ = ("session_id", "state", "user_text", "working_dir")
     session_id: str
@@ -219,14 +219,14 @@ class TurnEvent(_Event):
 
 
 class InputEvent(_Event):
-    """A message of the user's, which can be changed."""
+    """A message of the user. message can be changed."""
 
     __slots__ = ("message",)
     message: str
 
 
 class ContextEvent(_Event):
-    """Asks for context that belongs into the prompt. dynamic_context can be changed; add() appends to it."""
+    """Asks for context for the prompt. dynamic_context can be changed; add() appends to it."""
 
     __slots__ = ("dynamic_context", "user_message")
     user_message: str
@@ -271,13 +271,13 @@ class ToolEvent(_Event):
     success: bool
 
     def argument(self, name: str) -> str:
-        """One argument as a text: a string as it is, anything else as JSON; "" where it is missing."""
+        """Returns one argument as a text: a string as it is, anything else as JSON; "" if it is missing."""
         value = self.arguments.get(name) if isinstance(self.arguments, dict) else None
         return "" if value is None else _text(value)
 
 
 class IdleEvent(_Event):
-    """A session has gone quiet. transcript has its messages, dicts with role and content."""
+    """A session is idle. transcript has its messages, dicts with role and content."""
 
     __slots__ = ("session_id", "transcript")
     session_id: str
@@ -285,7 +285,7 @@ class IdleEvent(_Event):
 
 
 class CompactEvent(_Event):
-    """A transcript is to be made shorter. The compactor sets summary or messages and returns Modify()."""
+    """A transcript is about to be compacted. The compactor sets summary or messages and returns Modify()."""
 
     __slots__ = ("messages", "session_id", "strategy", "summary", "trigger")
     session_id: str
@@ -296,7 +296,7 @@ class CompactEvent(_Event):
 
 
 class CompactedEvent(_Event):
-    """A transcript was made shorter. To bring messages back, set retain; to add a text, inject; then Modify()."""
+    """A transcript was compacted. To bring messages back, set retain; to add a text, set inject; then return Modify()."""
 
     __slots__ = ("compacted", "inject", "remaining", "retain", "session_id", "strategy", "trigger")
     session_id: str
@@ -309,7 +309,7 @@ class CompactedEvent(_Event):
 
 
 class CommandEvent(_Event):
-    """A command on its way. command, args, flags and result can be changed. result is None until it has run."""
+    """A command before or after it runs. command, args, flags and result can be changed. Before, result is None."""
 
     __slots__ = ("args", "command", "flags", "result", "timestamp")
     command: str
@@ -324,7 +324,7 @@ class CommandEvent(_Event):
 
     @property
     def output(self) -> str:
-        """What the command has printed: the stdout of a program, or a result that is a text."""
+        """The output of the command: the stdout of a program, or a result that is a text."""
         value = self.result.get("stdout") if isinstance(self.result, dict) else self.result
         return "" if value is None else _text(value)
 
@@ -337,7 +337,7 @@ class CommandEvent(_Event):
 
 
 class JobEvent(_Event):
-    """About a scheduled agent. message is of a sink the agent's output, of a notifier a text for people."""
+    """About a scheduled agent. message is the agent's output for a sink, and a text for people for a notifier."""
 
     __slots__ = ("agent", "event", "message", "schedule")
     agent: str
@@ -357,7 +357,7 @@ class CommandCall:
 
 
 class Call:
-    """On whose behalf a handler runs, as far as the dialect tells, and how long it may take."""
+    """Says for whom a handler runs, as far as the dialect says, and how long it may take."""
 
     def __init__(self, dialect: str = "", context: Mapping[str, Any] | None = None, deadline: float | None = None):
         known = context if isinstance(context, dict) else {}
@@ -371,7 +371,7 @@ class Call:
         self.deadline = deadline
 
     def remaining(self) -> float | None:
-        """The seconds that are left of the handler's own `within`; None where it has none."""
+        """Returns the seconds that remain of the handler's own `within`; None if it has none."""
         if self.deadline is None:
             return None
         import time
@@ -383,10 +383,11 @@ class Call:
 
 
 class Field:
-    """What more there is to say about an argument or a setting: Annotated[int, Field("How many.", min=1, max=20)].
+    """Describes and limits an argument or a setting: Annotated[int, Field("How many.", min=1, max=20)].
 
-    min and max bound a number, or the length of a text. knob is the label of a control for people (kaged), control its
-    type where the field's own will not do. env is the variable that has a secret.
+    min and max limit a number, or the length of a text. knob is the label of a control for people (kaged). control is
+    the type of that control, if it must not follow from the type of the field. env is the environment variable with a
+    secret.
     """
 
     def __init__(self, doc: str = "", *, min: float | None = None, max: float | None = None, enum: Sequence[Any] = (),
@@ -399,7 +400,7 @@ _REQUIRED: Any = object()
 
 
 def _schema_of(hint: Any, default: Any = _REQUIRED) -> tuple[dict[str, Any], Field, bool]:
-    """The JSON Schema of a type hint, what Field says, and whether a value may be left out."""
+    """Returns the JSON Schema of a type hint, its Field, and whether the value may be left out."""
     import types
     import typing
 
@@ -493,7 +494,7 @@ def _article(kind: str) -> str:
 
 
 def _faults(schema: Any, value: Any, path: str = "", strict: bool = False) -> list[str]:
-    """What is wrong with a value, by the part of JSON Schema that this file writes itself. Hosts check the whole."""
+    """Lists what is wrong with a value, by the part of JSON Schema that this file writes itself. Hosts check the rest."""
     if not isinstance(schema, dict):
         return []
     where = path or "the value"
@@ -555,12 +556,12 @@ def _json(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A result as a text: a string as it is, anything else as JSON."""
+    """Returns a result as a text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else "" if value is None else _json(value)
 
 
 def _load(data: bytes | str) -> Any:
-    """JSON of a host's; ValueError: it is none, or nested too deep."""
+    """Decodes JSON from a host. Raises ValueError if it is invalid or nested too deep."""
     try:
         return json.loads(data)
     except RecursionError:
@@ -583,10 +584,10 @@ def _first_line(function: Callable[..., Any]) -> str:
 
 
 class State:
-    """What a plugin keeps from one process to the next: keys of at most 512 bytes, and any JSON.
+    """Stores values for later processes of the plugin. Keys have at most 512 bytes, values are any JSON.
 
-    kaged keeps it in the host's storage, where the host has any. Elsewhere it is in files, in $XDG_DATA_HOME/NAME/state or
-    ~/.local/share/NAME/state, where the system lets the plugin write.
+    In kaged they are in the host's storage, if it has one. In other dialects they are in files, in
+    $XDG_DATA_HOME/NAME/state or ~/.local/share/NAME/state, if the plugin may write there.
     """
 
     def __init__(self, plugin: Plugin):
@@ -597,31 +598,31 @@ class State:
         if session is None:
             raise PluginError("the plugin is not running: state is for handlers")
         if len(key.encode()) > 512:
-            raise PluginError(f"the key has {len(key.encode())} bytes, and may have 512")
+            raise PluginError(f"the key has {len(key.encode())} bytes; the limit is 512")
         if session.store is None:
             raise PluginError("there is no place for state: no storage in the host, and no home directory")
         return session.store
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or default."""
+        """Returns the value of a key, or default."""
         value = self._store(key).get(key)
         return default if value is None else value
 
     def put(self, key: str, value: Any) -> None:
-        """Keeps a value."""
+        """Stores a value."""
         self._store(key).put(key, value)
 
     def delete(self, key: str) -> None:
-        """Forgets a key; one that is not there is no error."""
+        """Deletes a key; a missing one is not an error."""
         self._store(key).delete(key)
 
     def list(self, prefix: str = "") -> list[str]:
-        """The keys that begin with a prefix, sorted."""
+        """Returns the keys that begin with a prefix, sorted."""
         return sorted(self._store(prefix).list(prefix))
 
 
 class _Files:
-    """Each key in a file of its own, which is replaced whole: calls that run side by side never see half of one."""
+    """Stores each key in its own file, which is replaced as a whole: parallel calls never see half of one."""
 
     def __init__(self, directory: str):
         self.directory = directory
@@ -693,7 +694,7 @@ class _HostStore:
 
 
 class Log:
-    """Writes lines to stderr, which hosts keep as the plugin's log."""
+    """Writes lines to stderr, which hosts store as the plugin's log."""
 
     def __init__(self, plugin: Plugin):
         self._plugin = plugin
@@ -739,7 +740,7 @@ class _Handler:
 
 
 class _Operation:
-    """A tool or a method: a function with a schema of what it takes."""
+    """A tool or a method: a function with a schema of its arguments."""
 
     def __init__(self, name: str, description: str, run: Callable[..., Any], schema: dict[str, Any] | None, within: float | None):
         self.name, self.description, self.run, self.within = name, description, run, within
@@ -753,7 +754,7 @@ class _Operation:
         return self._schema
 
     def takes(self) -> list[str]:
-        """The names of arguments that the function takes; the host may send more."""
+        """Returns the names of the arguments that the function takes; the host may send more."""
         return list(self.schema.get("properties", {}))
 
 
@@ -769,12 +770,12 @@ _METHOD = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,3}")
 
 
 class Plugin:
-    """A plugin is made of functions: handlers of points, tools, methods and commands.
+    """A plugin consists of functions: handlers of points, tools, methods and commands.
 
-    The name has lower-case letters and digits, with single hyphens between; the version is a semantic one; the description
-    is a sentence for people. author is required by mine. priority says when the plugin is asked among others (scaffold),
-    lower ones first. compactor says that the handler of compact.before does the compacting (kaged). program is how hosts
-    start the plugin, for manifests.
+    The name has lower-case letters and digits, with single hyphens between; the version is a semantic version; the
+    description is a sentence for people. author is required by mine. priority determines the order among plugins
+    (scaffold): lower ones are called first. compactor says that the handler of compact.before compacts, and does not
+    only observe (kaged). program is how hosts start the plugin, for manifests.
     """
 
     def __init__(self, name: str, version: str, description: str, *, author: str = "", license: str = "", homepage: str = "",
@@ -799,21 +800,21 @@ class Plugin:
         self._session: _Session | None = None
         self._calls: Any = None  # a ContextVar once a handler has been asked
         if not _NAME.fullmatch(name) or len(name) > 64 or name in ("kaged", "system"):
-            raise ValueError(f"the name {name!r} will not do: lower-case letters and digits, a letter first, single hyphens between, at most 64")
+            raise ValueError(f"the name {name!r} is invalid: use lower-case letters and digits, a letter first, single hyphens between, at most 64 characters")
         if not _VERSION.fullmatch(version):
-            raise ValueError(f"the version {version!r} is no semantic version, such as 1.2.3")
+            raise ValueError(f"the version {version!r} is not a semantic version, such as 1.2.3")
         if not 0 < len(description) <= 200:
             raise ValueError(f"the description has {len(description)} characters, and must have 1 to 200")
 
-    # What the plugin is made of.
+    # The parts of the plugin.
 
     def on(self, point: str, *, only: str = "", within: float | None = None) -> Callable[[Function], Function]:
-        """Has a function asked at a point. Several at one point are asked in the order of their definition.
+        """Adds a handler for a point. Several handlers of one point are called in the order of their definition.
 
-        only narrows it to tools or commands that match a pattern, such as "git*". within is how many seconds it may take.
+        only limits it to tools or commands that match a pattern, such as "git*". within is how many seconds it may take.
         """
         if point not in _NATIVES:
-            raise ValueError(f"there is no point {point!r}; there are {', '.join(_NATIVES)}")
+            raise ValueError(f"there is no point {point!r}; the points are {', '.join(_NATIVES)}")
         if only and not point.startswith(("tool.", "command.")):
             raise ValueError(f"{point}: only is about tools and commands, and there are none at this point")
 
@@ -825,15 +826,16 @@ class Plugin:
 
     def tool(self, description: str = "", *, name: str = "", schema: dict[str, Any] | None = None,
              within: float | None = None) -> Callable[[Function], Function]:
-        """Adds a tool: something that a model can call. The function's parameters are the arguments, by name and type.
+        """Adds a tool, which a model can call. The function's parameters are the arguments, by name and type.
 
-        A result that is no string reaches the model as JSON. Without a description it is the first line of the docstring.
-        schema gives the JSON Schema by hand; the function is then called with the arguments as keywords all the same.
+        A result that is not a string reaches the model as JSON. The default description is the first line of the
+        docstring. schema replaces the JSON Schema that is made from the parameters; the arguments are still passed as
+        keywords.
         """
         def decorate(function: Function) -> Function:
             called = name or function.__name__
             if not _TOOL.fullmatch(called):
-                raise ValueError(f"tool {called!r}: the name will not do: lower-case letters, digits, _ and -, a letter first")
+                raise ValueError(f"tool {called!r}: the name is invalid: use lower-case letters, digits, _ and -, a letter first")
             self._add(self._tools, "tool", _Operation(called, description or _first_line(function), function, schema, within))
             return function
 
@@ -841,9 +843,9 @@ class Plugin:
 
     def method(self, name: str, description: str = "", *, schema: dict[str, Any] | None = None,
                within: float | None = None) -> Callable[[Function], Function]:
-        """Adds a method: something that programs can call by its full name, such as "words.total" (kaged)."""
+        """Adds a method, which programs can call by its full name, such as "words.total" (kaged)."""
         if not _METHOD.fullmatch(name) or name.startswith(("kaged.", "system.")):
-            raise ValueError(f"method {name!r}: the name will not do: 2 to 4 lower-case words with dots between, the first not kaged or system")
+            raise ValueError(f"method {name!r}: the name is invalid: use 2 to 4 lower-case words with dots between, the first not kaged or system")
 
         def decorate(function: Function) -> Function:
             self._add(self._methods, "method", _Operation(name, description or _first_line(function), function, schema, within))
@@ -854,16 +856,16 @@ class Plugin:
     @staticmethod
     def _add(all: dict[str, _Operation], what: str, operation: _Operation) -> None:
         if operation.name in all:
-            raise ValueError(f"there are two of {what} {operation.name!r}")
+            raise ValueError(f"{what} {operation.name!r} is defined twice")
         if what == "tool" and not operation.description:
             raise ValueError(f"tool {operation.name!r} has no description: a model reads it")
         all[operation.name] = operation
 
     def command(self, description: str = "", *, name: str = "", args: str = "", user_stdin: bool = False) -> Callable[[Function], Function]:
-        """Adds a command that people run by hand: `patchbay PLUGIN NAME ARG…` (mine). What it prints is shown as it is.
+        """Adds a command that people run: `patchbay PLUGIN NAME ARG…` (mine). Its output is shown unchanged.
 
-        args is a line of help. With user_stdin it has the terminal, or what was piped into it. An exception is shown, and
-        ends the command with exit code 1.
+        args is a line of help about the arguments. With user_stdin the command gets the user's stdin: the terminal, or
+        piped input. An exception is shown, and ends the command with exit code 1.
         """
         def decorate(function: Function) -> Function:
             called = name or function.__name__.replace("_", "-")
@@ -877,9 +879,9 @@ class Plugin:
     def config(self, cls: type[Any]) -> Any:
         """Declares the plugin's config: a class whose annotations are its keys, with their defaults.
 
-        Returns an object of the class that has the values when handlers run. A method validate(self) may raise ValueError.
-        Config comes from the host where the dialect has it (kaged, dotagent); elsewhere from
-        $XDG_CONFIG_HOME/NAME/config.json or ~/.config/NAME/config.json, where there is such a file.
+        Returns an object of the class that has the values when handlers run. A method validate(self) may raise
+        ValueError. Config comes from the host if the dialect supports it (kaged, dotagent). Otherwise it is read from
+        $XDG_CONFIG_HOME/NAME/config.json, or ~/.config/NAME/config.json, if that file exists.
         """
         if self._config is not None:
             raise ValueError("there are two configs")
@@ -887,22 +889,23 @@ class Plugin:
         return self._config.values
 
     def secrets(self, cls: type[Any]) -> Any:
-        """Declares what must not stand in a config. The values come from kaged's system_config, or else from the variables
-        that the fields' env names. A field without a value keeps its default, or is ""."""
+        """Declares values that must not be in a config: tokens, passwords. They come from kaged's system_config, or
+        else from the variables that the env of each Field names. A field without a value keeps its default, or is
+        ""."""
         if self._secrets is not None:
             raise ValueError("there are two sets of secrets")
         self._secrets = _Settings("secrets", cls)
         return self._secrets.values
 
     def state(self) -> State:
-        """Declares that the plugin keeps something; call it before main()."""
+        """Declares that the plugin stores values; call it before main()."""
         self._uses_state = True
         return State(self)
 
     def notification(self, name: str) -> Callable[[Any], None]:
-        """Declares something that the plugin says unasked, and returns how: kaged hosts get it, elsewhere it is logged."""
+        """Declares a notification, and returns a function that sends it. kaged hosts get it; in other dialects it is logged."""
         if not name or name in self._notifications:
-            raise ValueError(f"notification {name!r} is empty, or there are two of them")
+            raise ValueError(f"notification {name!r} is empty or defined twice")
         self._notifications.append(name)
 
         def send(params: Any) -> None:
@@ -916,7 +919,7 @@ class Plugin:
         return send
 
     def needs(self, *capabilities: str) -> None:
-        """Declares what the plugin may do, in kaged's words: read:fs:/path, write:fs:/path, exec:NAME:/path, net:HOST:PORT."""
+        """Declares what the plugin uses, in kaged's words: read:fs:/path, write:fs:/path, exec:NAME:/path, net:HOST:PORT."""
         self._capabilities += capabilities
 
     def env(self, *names: str) -> None:
@@ -934,19 +937,19 @@ class Plugin:
         return function
 
     def health(self, function: Function) -> Function:
-        """Has a function say how the plugin is: it raises where it is not well."""
+        """Sets the function that checks the plugin's health when the host asks: it raises an exception if there is a fault."""
         self._health = function
         return function
 
     @property
     def call(self) -> Call:
-        """The call that the running handler belongs to."""
+        """The call of the running handler."""
         return self._calls.get() if self._calls is not None else Call()
 
-    # What it is for hosts.
+    # What hosts read about the plugin.
 
     def speaks(self) -> list[str]:
-        """The dialects in which the plugin has something to offer."""
+        """Lists the dialects in which the plugin offers something."""
         return [d for d in DIALECTS if self._speaks(d)]
 
     def _speaks(self, dialect: str) -> bool:
@@ -958,17 +961,17 @@ class Plugin:
         )
 
     def _hooks(self, dialect: str) -> list[str]:
-        """The hooks of a dialect that the plugin has handlers for."""
+        """Lists the hooks of a dialect that the plugin has handlers for."""
         return list(dict.fromkeys(hook for point, (d, hook, _) in _NATIVES.items() if d == dialect and self._handlers.get(point)))
 
     def _unspoken(self, dialect: str) -> str:
-        return f"{self.name} has nothing for {dialect}: it wants {_WANTS[dialect]}"
+        return f"{self.name} has nothing for {dialect}: it needs {_WANTS[dialect]}"
 
     def check(self) -> None:
-        """Raises ValueError where the definition is wrong as a whole. main() does it too."""
+        """Raises ValueError if the definition as a whole is wrong. main() calls it too."""
         for name in self._methods:
             if name.startswith(self.name + ".") and name[len(self.name) + 1:] in self._tools:
-                raise ValueError(f"method {name!r} is what kaged calls the tool")
+                raise ValueError(f"method {name!r} has the name that kaged gives to the tool")
         if not any(self._handlers.values()) and not self.speaks():
             raise ValueError("the plugin has no handler, tool, method or command")
         for operation in (*self._tools.values(), *self._methods.values()):
@@ -978,9 +981,9 @@ class Plugin:
                 raise ValueError(f"{operation.name}: {error}") from error
 
     def manifest(self, dialect: str, program: str = "") -> str:
-        """The file that a dialect wants beside the plugin: manifest.yaml for kaged, mine-plugin.toml for mine.
+        """Returns the file that a dialect needs beside the plugin: manifest.yaml for kaged, mine-plugin.toml for mine.
 
-        The others want none; for them it is what the plugin answers, or the entry for Patchbay's config.toml (mcp).
+        The others need none. For dotagent and scaffold it is the plugin's answer, for mcp the entry for Patchbay's config.toml.
         """
         self.check()
         if dialect not in _WANTS:
@@ -1010,7 +1013,7 @@ class Plugin:
 
         signal.signal(signal.SIGTERM, obey)
         real = os.fdopen(os.dup(1), "wb", buffering=0)
-        os.dup2(2, 1)  # a stray print, here or in a program that this one starts, goes to the log
+        os.dup2(2, 1)  # the output of print, and of programs that this one starts, goes to the log
         sys.stdout = sys.stderr
         code = _FAILED
         try:
@@ -1025,7 +1028,7 @@ class Plugin:
 
     def run(self, args: Sequence[str], env: Mapping[str, str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[str], *,
             program: str = "", owns_stdout: bool = False) -> int:
-        """Does what main() does, in a process that may be made up, and returns the exit code."""
+        """Does what main() does, with the given arguments, environment and streams, and returns the exit code."""
         if self._session is not None:
             raise RuntimeError("the plugin is running already")
         session = _Session(self, list(args), env, stdin, stdout, stderr, program, owns_stdout)
@@ -1044,10 +1047,10 @@ class Plugin:
             finally:
                 self._session = None
 
-    # Asking.
+    # Calling functions of the author.
 
     def _ask(self, point: str, event: Any, subject: str = "", dialect: str = "", context: Any = None) -> Verdict:
-        """Asks the handlers of a point: the first verdict that ends the event, else modify where one has changed it."""
+        """Calls the handlers of a point. Returns the first verdict that ends the event; else modify if a handler changed it."""
         verdict = NoOpinion()
         for handler in self._handlers.get(point, ()):
             if not _matches(handler.only, subject):
@@ -1072,12 +1075,12 @@ class Plugin:
         if got is None:
             return NoOpinion()
         if not isinstance(got, Verdict):
-            return Fail(f"the handler of {where} returned {type(got).__name__}, where a verdict or None is due")
+            return Fail(f"the handler of {where} returned {type(got).__name__}, not a verdict or None")
         return got
 
     def _invoke(self, function: Callable[..., Any], within: float | None, dialect: str, context: Any, args: tuple[Any, ...],
                 kwargs: dict[str, Any]) -> Any:
-        """Calls a function of the author's, async or not, and lets it see its call."""
+        """Calls a function of the author, async or not. Meanwhile p.call describes this call."""
         import contextvars
 
         if self._calls is None:
@@ -1117,7 +1120,7 @@ class Plugin:
             raise
 
     def _report(self, where: str, error: BaseException) -> None:
-        """Logs where an exception came from, unless it is one that says enough."""
+        """Logs an exception with its traceback, except PluginError and errors of the protocol."""
         if isinstance(error, (PluginError, _RPCError)):
             return
         import traceback
@@ -1127,16 +1130,16 @@ class Plugin:
     def export(self, module: dict[str, Any]) -> None:
         """Makes the module a plugin of the python dialect too: p.export(globals()), before main().
 
-        Elsewhere than in that dialect's interpreter it does nothing. Its hooks are turn.begin, tool.before, tool.resolve,
-        tool.after, turn.final and turn.done; tools, methods and commands it does not have, and nothing can be denied there:
-        a denied tool call is answered with the refusal in its place.
+        Outside of that dialect's interpreter it does nothing. The dialect has the points turn.begin, tool.before,
+        tool.resolve, tool.after, turn.final and turn.done. It has no tools, methods or commands, and no denial: a
+        denied tool call gets the refusal as its result.
         """
         if "on_tool_call" in module and "ToolResult" in module:
             _export(self, module)
 
 
 class _Settings:
-    """A class whose object is filled before the first handler runs."""
+    """A class of settings, and the object that is filled before the first handler runs."""
 
     def __init__(self, what: str, cls: type[Any]):
         self.what, self.cls = what, cls
@@ -1157,7 +1160,7 @@ class _Settings:
         return {**schema, "additionalProperties": False}
 
     def fill(self, values: Any) -> None:
-        """Sets the fields; ValueError: the values will not do."""
+        """Sets the fields. Raises ValueError if the values are invalid."""
         _hold(self.schema, values, strict=True)
         fresh = self.cls.__new__(self.cls)
         for name in self.fields:
@@ -1170,7 +1173,7 @@ class _Settings:
             setattr(self.values, name, getattr(fresh, name))
 
 
-# How hosts of each dialect get a plugin.
+# How to install a plugin in each dialect.
 _PLACES = {
     "dotagent": "cp {program} ~/.config/dotagent/plugins/dotagent-plugin-{name}",
     "mine": "cp {program} ~/.local/share/mine/plugins/{name}/, and beside it: {program} manifest mine >mine-plugin.toml",
@@ -1182,7 +1185,7 @@ _PLACES = {
 
 def _usage(p: Plugin, program: str) -> str:
     out = (f"{p.name} {p.version}: {p.description}\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout. "
-           "patchbay_plugin.py goes where it goes. It is for\n\n")
+           "Copy patchbay_plugin.py to the same directory. It is for\n\n")
     return out + "".join(f"  {d:10}{_PLACES[d].format(program=program or p.name, name=p.name)}\n" for d in p.speaks())
 
 
@@ -1197,7 +1200,7 @@ class _Session:
         self.program, self.owns_stdout = program, owns_stdout
         self.tell: Callable[[str, Any], None] | None = None
         self.begun = False
-        self.held: list[str] | None = None  # mine: log lines that wait for how a hook comes out
+        self.held: list[str] | None = None  # mine: log lines, until the hook has ended
         directory = self.in_home("XDG_DATA_HOME", ".local/share", plugin.name, "state")
         self.store: Any = _Files(directory) if directory else None
 
@@ -1218,7 +1221,7 @@ class _Session:
         self.stderr.flush()
 
     def release(self) -> None:
-        """Writes log lines that were held back."""
+        """Writes the held log lines."""
         lines, self.held = self.held, None
         for line in lines or ():
             self.log(line)
@@ -1227,14 +1230,14 @@ class _Session:
         self.log(f"{self.plugin.name}: {text}\n")
 
     def write(self, text: str) -> None:
-        """Writes one message, whole."""
+        """Writes one whole message."""
         data = memoryview((text + "\n").encode("utf-8", "replace"))
         while data:
             data = data[self.stdout.write(data) or 0:]
         self.stdout.flush()
 
     def detect(self) -> int:
-        """Finds out what the plugin is asked, and in which dialect."""
+        """Determines the dialect and the call."""
         args = self.args
         if len(args) == 1 and args[0] in ("info", "validate", "invoke"):
             return self.dotagent(args[0])
@@ -1244,7 +1247,7 @@ class _Session:
             self.write(_usage(self.plugin, os.path.basename(self.program or self.plugin.name)).rstrip("\n"))
             return _OK
         if args:
-            self.complain(f"{args[0]!r} is not known\n{_usage(self.plugin, os.path.basename(self.program))}")
+            self.complain(f"unknown argument {args[0]!r}\n{_usage(self.plugin, os.path.basename(self.program))}")
             return _USAGE
         given = self.env.get("MINE_INVOCATION", "")
         if given:
@@ -1255,7 +1258,7 @@ class _Session:
         return self.read()
 
     def read(self) -> int:
-        """Looks at the first line of stdin."""
+        """Reads the first line of stdin, which determines the dialect."""
         first = self.stdin.readline(_MOST)
         while first and not first.strip():
             first = self.stdin.readline(_MOST)
@@ -1265,7 +1268,7 @@ class _Session:
             message = None
         if isinstance(message, dict) and "jsonrpc" in message:
             return _Conversation(self).serve(message)
-        whole = first + self.stdin.read(_MOST)  # an envelope that a person wrote may have several lines
+        whole = first + self.stdin.read(_MOST)  # a person may have written an envelope of several lines
         invocation = _invocation(whole)
         if invocation is not None:
             return self.mine(invocation, None)
@@ -1287,7 +1290,7 @@ class _Session:
     # Before and after handlers.
 
     def begin(self, config: Any = None, secrets: Any = None) -> None:
-        """Makes the plugin ready for its first handler; ValueError: its settings will not do."""
+        """Prepares the plugin for its first handler. Raises ValueError if its settings are invalid."""
         self.configure(config)
         self.confide(secrets)
         self.begun = True
@@ -1353,7 +1356,7 @@ class _Session:
     def validate(self, config: Any) -> int:
         settings = self.plugin._config
         if settings is None and config != {}:
-            return self.refuse(f"{self.plugin.name} takes no config" if isinstance(config, dict) else "the config is no JSON object")
+            return self.refuse(f"{self.plugin.name} takes no config" if isinstance(config, dict) else "the config is not a JSON object")
         try:
             if settings is not None:
                 settings.fill(config)
@@ -1364,7 +1367,7 @@ class _Session:
 
     def invoke(self, payload: Any) -> int:
         if not isinstance(payload, dict):
-            return self.refuse("the payload is no JSON object", code=_FAILED)
+            return self.refuse("the payload is not a JSON object", code=_FAILED)
         kind = payload.get("kind")
         kinds = self.plugin._hooks("dotagent")
         if kind not in kinds:
@@ -1411,10 +1414,10 @@ class _Session:
         context = invocation.get("context")
         if not self.plugin._handlers.get(point):
             program = os.path.basename(self.program or self.plugin.name)
-            return self.fail(PluginError(f"{self.plugin.name} has no handler of the stage {str(stage)[:100]!r}: write its manifest anew "
+            return self.fail(PluginError(f"{self.plugin.name} has no handler of the stage {str(stage)[:100]!r}: write its manifest again "
                                          f'with "{program} manifest mine"'))
         if not isinstance(context, dict):
-            return self.fail(PluginError("the context is no object"))
+            return self.fail(PluginError("the context is not an object"))
         event = CommandEvent(command=str(context.get("command") or ""), args=list(context.get("args") or []),
                              flags=dict(context.get("flags") or {}), result=context.get("result"), timestamp=context.get("timestamp") or "")
         self.held = []
@@ -1442,7 +1445,7 @@ class _Session:
         return _OK
 
     def fail(self, error: BaseException) -> int:
-        """Writes mine's error object to stderr, alone: a host takes it for one only then. What was logged goes along."""
+        """Writes mine's error object to stderr, with the log inside it: a host recognises it only if stderr has nothing else."""
         lines, self.held = self.held, None
         said: dict[str, Any] = {"status": "error", "error": _words(error)}
         if getattr(error, "code", "") and isinstance(error, PluginError):
@@ -1461,7 +1464,7 @@ class _Session:
             return self.fail(PluginError(f"{self.plugin.name} has no command {str(invocation.get('command'))[:100]!r}; there are {names}", "UNKNOWN_COMMAND"))
         out = io.TextIOWrapper(self.stdout, encoding="utf-8", errors="replace", write_through=True)  # type: ignore[type-var]
         given = io.TextIOWrapper(stdin, encoding="utf-8", errors="replace") if stdin is not None else io.StringIO()
-        if self.owns_stdout:  # what a command prints is for the user
+        if self.owns_stdout:  # a command's output is for the user
             os.dup2(self.stdout.fileno(), 1)
             sys.stdout = out
         try:
@@ -1477,13 +1480,13 @@ class _Session:
         return _OK
 
     def let_go(self, out: Any) -> None:
-        """Writes what a command has printed. The program's own stdout stays open, since its threads may still print."""
+        """Flushes the output of a command. The program's own stdout stays open, because its threads may still print."""
         out.flush()
         if not self.owns_stdout:
             out.detach()
 
     def mine_lifecycle(self, event: Any) -> int:
-        """init and shutdown want no answer: each process begins and ends by itself."""
+        """init and shutdown need no answer, because each process begins and ends by itself."""
         if event != "health":
             return _OK
         try:
@@ -1497,7 +1500,7 @@ class _Session:
 
 
 def _invocation(data: bytes | str) -> dict[str, Any] | None:
-    """mine's envelope; None where it is something else."""
+    """Decodes mine's envelope. Returns None if data is something else."""
     try:
         found = _load(data)
     except ValueError:
@@ -1515,7 +1518,7 @@ class _Conversation:
 
         self.session, self.plugin = session, session.plugin
         self.dialect = ""
-        self.lock = threading.Lock()  # protects what is written, and waiting
+        self.lock = threading.Lock()  # protects writes to stdout, and waiting
         self.waiting: dict[str, list[Any]] = {}  # our own requests, by id
         self.next = 0
         self.threads: list[Any] = []
@@ -1551,7 +1554,7 @@ class _Conversation:
         elif "method" not in m:
             self.settle(m)
         elif "id" not in m:
-            pass  # a notification that wants no answer
+            pass  # a notification, which needs no answer
         elif not self.dialect:
             self.greet(m)
         elif m["method"] == "shutdown" and self.dialect != "mcp":
@@ -1591,7 +1594,7 @@ class _Conversation:
             self.session.write(text)
 
     def greet(self, m: dict[str, Any]) -> None:
-        """Answers the handshake, which says what dialect it is."""
+        """Answers the handshake, which determines the dialect."""
         if m["method"] != "initialize":
             self.reply(m["id"], error=_RPCError(_NO_METHOD, f"unknown method {str(m['method'])[:100]!r} before initialize"))
             return
@@ -1603,7 +1606,7 @@ class _Conversation:
         except _RPCError as error:
             self.reply(m["id"], error=error)
             return
-        if dialect == "kaged":  # start functions may ask for storage, and somebody must read the answer
+        if dialect == "kaged":  # start functions may use the storage, and this thread must read the answers
             self.spawn(self.welcome, m, dialect)
         else:
             self.welcome(m, dialect)
@@ -1680,11 +1683,11 @@ class _Conversation:
         raise _RPCError(_NO_METHOD, f"unknown method {method[:100]!r}")
 
     def scaffold(self, verdict: Verdict, event: Any, *fields: str) -> Any:
-        """The answer of a hook."""
+        """Returns the answer of a hook."""
         if verdict.kind == "fail":
             raise verdict.error or PluginError(verdict.reason)
         if verdict.kind in ("deny", "skip"):
-            if verdict.kind == "deny":  # the protocol has no place for the reason
+            if verdict.kind == "deny":  # the protocol has no field for the reason
                 self.plugin.log.warn("message denied", reason=verdict.reason, suggest=verdict.suggest)
             return {"action": "skip"}
         if verdict.kind not in ("modify", "stop"):
@@ -1695,7 +1698,7 @@ class _Conversation:
         return out
 
     def scaffold_reply(self, params: dict[str, Any]) -> Any:
-        """Asks at model.reply, and at turn.final where the model wants no more tools."""
+        """Calls the handlers of model.reply, and of turn.final if the model asks for no more tools."""
         calls = [{"name": c.get("name", ""), "arguments": _arguments(c.get("arguments"))} for c in params.get("tool_calls") or []]
         e = ReplyEvent(text=_string(params, "text"), tool_calls=calls)
         verdict = self.plugin._ask("model.reply", e, dialect="scaffold")
@@ -1707,7 +1710,7 @@ class _Conversation:
         return self.scaffold(verdict, e, "text")
 
     def scaffold_before(self, params: dict[str, Any]) -> Any:
-        """Asks at tool.before, and then, unless that has settled it, at tool.resolve."""
+        """Calls the handlers of tool.before, and then of tool.resolve unless the first has ended the event."""
         e = _tool_event(params)
         verdict = self.plugin._ask("tool.before", e, e.tool, "scaffold")
         if verdict.kind in ("", "continue", "modify"):
@@ -1745,7 +1748,7 @@ class _Conversation:
     def answer_kaged(self, method: str, params: dict[str, Any]) -> Any:
         p = self.plugin
         if not isinstance(params, dict):
-            raise _RPCError(_BAD_PARAMS, "the params are no object")
+            raise _RPCError(_BAD_PARAMS, "the params are not an object")
         context = params.pop("_context", None)
         if method == "health.check":
             self.session.healthy()
@@ -1780,7 +1783,7 @@ class _Conversation:
         return {"summary": e.summary} if e.summary else {"messages": e.messages}
 
     def request(self, method: str, params: Any) -> Any:
-        """Asks the host something, and waits for its answer."""
+        """Sends a request to the host, and waits for its answer."""
         import threading
 
         answered = threading.Event()
@@ -1816,7 +1819,7 @@ class _Conversation:
 
 
 def _handshake(params: Any) -> str:
-    """Tells dialects apart by the params of initialize."""
+    """Determines the dialect from the params of initialize."""
     if not isinstance(params, dict):
         params = {}
     marks = {"mcp": ("protocolVersion",), "scaffold": ("protocol_version",), "kaged": ("api_version", "plugin_name", "daemon_version")}
@@ -1832,7 +1835,7 @@ def _string(params: dict[str, Any], name: str) -> str:
 
 
 def _arguments(value: Any) -> Any:
-    """Arguments are a string of JSON in scaffold; what is none is taken as it is."""
+    """Decodes arguments, which are a string of JSON in scaffold. Any other value stays as it is."""
     if not isinstance(value, str):
         return {} if value is None else value
     try:
@@ -1869,7 +1872,7 @@ def _scaffold_manifest(p: Plugin) -> dict[str, Any]:
 
 
 def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """A schema in scaffold's list. What it has no place for goes into the description."""
+    """Translates a schema to scaffold's list. Parts that the list does not support go into the description."""
     out = []
     for name, s in schema.get("properties", {}).items():
         doc = s.get("description", "")
@@ -1917,7 +1920,7 @@ def _knobs(p: Plugin) -> dict[str, Any]:
 
 def _mine_manifest(p: Plugin, program: str) -> str:
     if not p.author:
-        raise ValueError("mine wants an author: Plugin(…, author=…)")
+        raise ValueError("mine requires an author: Plugin(…, author=…)")
     entry = p.program[0] if len(p.program) == 1 else _file(p, program)
     out = f"[plugin]\nname = {_toml(p.name)}\nversion = {_toml(p.version)}\ndescription = {_toml(p.description)}\nauthor = {_toml(p.author)}\n"
     if p.license:
@@ -1927,7 +1930,8 @@ def _mine_manifest(p: Plugin, program: str) -> str:
         handlers = p._handlers.get(point, [])
         if dialect != "mine" or not handlers:
             continue
-        # One entry for a stage: the host does not say by which entry it asks, so two would have handlers asked twice.
+        # One entry for a stage: the host does not say which entry it calls, so two entries would call every handler
+        # twice.
         patterns = {h.only or "*" for h in handlers}
         pattern = patterns.pop() if len(patterns) == 1 else "*"
         out += f"\n[[hooks]]\ncommand = {_toml(pattern)}\nstage = {_toml(stage)}\nmode = {_toml('notify' if stage == 'notify' else 'transform')}\n"
@@ -1941,7 +1945,7 @@ def _mine_manifest(p: Plugin, program: str) -> str:
 
 
 def _permissions(p: Plugin) -> str:
-    """Capabilities in mine's words, which are wider: the network is all or nothing, a directory is read and written."""
+    """Translates capabilities to mine's permissions, which are wider: all of the network, and directories to read and write."""
     directories = list(dict.fromkeys(c.split(":", 2)[2] for c in p._capabilities if c.startswith(("read:fs:", "write:fs:"))))
     if p._uses_state:
         directories.append(f"~/.local/share/{p.name}")
@@ -1955,7 +1959,7 @@ def _permissions(p: Plugin) -> str:
 
 
 def _toml(value: str | Sequence[str]) -> str:
-    """A JSON string is a TOML string, but for DEL, which TOML wants escaped."""
+    """Writes a TOML string: a JSON string, with DEL escaped, as TOML requires."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return "[" + ", ".join(map(_toml, value)) + "]"
@@ -1966,7 +1970,7 @@ _YAML_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 
 
 def _yaml(value: dict[str, Any], indent: int = 0) -> str:
-    """YAML's block style; lists of plain values as JSON, which is YAML too."""
+    """Writes YAML in block style. Lists of plain values are written as JSON, which is YAML too."""
     out = ""
     for name, inner in value.items():
         key = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) and name.lower() not in _YAML_WORDS else json.dumps(name)
@@ -1989,18 +1993,18 @@ def _yaml(value: dict[str, Any], indent: int = 0) -> str:
 
 
 def _export(p: Plugin, module: dict[str, Any]) -> None:
-    """Puts handlers of the python dialect into a module, with the decorators that its interpreter has put there."""
+    """Adds handlers of the python dialect to a module, with the decorators that the dialect's interpreter provides."""
     import io
 
     result_type, call_type = module["ToolResult"], module["ToolCall"]
     module.setdefault("__plugin__", {"api": "1.0", "name": p.name, "version": p.version, "description": p.description})
     begun: list[bool] = []
-    settled: dict[str, Verdict] = {}  # answers for tool calls that must not run, by call id, until on_resolve_tool fetches them
+    settled: dict[str, Verdict] = {}  # answers for tool calls that must not run, by call id, until on_resolve_tool returns them
 
     def session() -> None:
         if not begun:
             begun.append(True)
-            p._session = _Session(p, [], os.environ, io.BytesIO(), io.BytesIO(), sys.stderr, "", False)  # the wire is the host's
+            p._session = _Session(p, [], os.environ, io.BytesIO(), io.BytesIO(), sys.stderr, "", False)  # no stdin and stdout: the interpreter uses them
             p._session.begin()
 
     def raising(verdict: Verdict) -> Verdict:

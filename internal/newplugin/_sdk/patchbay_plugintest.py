@@ -1,4 +1,4 @@
-"""Tries a plugin without a host: plays one, in the words of any dialect, inside the test's own process.
+"""Tests a plugin without a host: plays a host of any dialect, inside the test's own process.
 
     from patchbay_plugin import ToolEvent
     from patchbay_plugintest import Host
@@ -9,9 +9,9 @@
             o = h.fire("tool.before", ToolEvent(tool="shell", arguments={"cmd": "rm -rf /"}))
             assert o.verdict == "deny"
 
-A Host is one process of the plugin in one dialect. State, config files and the home directory are a temporary directory's;
-kaged's storage is the test's. Whether a plugin holds to its protocol with everything that can go wrong is for `patchbay
-plugin test` to say.
+A Host is one process of the plugin in one dialect. State, config files and the home directory are in a temporary
+directory; kaged's storage belongs to the test. `patchbay plugin test` checks whether a plugin keeps to its protocol
+with everything that can go wrong.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Failed(Exception):
 
 
 class Outcome:
-    """What a plugin made of an event. verdict is continue, modify, stop, answer, skip, deny or fail."""
+    """A plugin's answer to an event. verdict is continue, modify, stop, answer, skip, deny or fail."""
 
     def __init__(self, event: Any, sent: str):
         self.verdict, self.reason, self.suggest, self.answer = "continue", "", "", ""
@@ -47,7 +47,7 @@ class Outcome:
 
 
 class CommandResult:
-    """What became of a command."""
+    """The result of a command."""
 
     def __init__(self, stdout: str, stderr: str, code: int):
         self.stdout, self.stderr, self.code = stdout, stderr, code
@@ -55,7 +55,7 @@ class CommandResult:
 
 
 def _error(stderr: str) -> tuple[str, str]:
-    """mine's error and its code; stderr as it is where it is no error object."""
+    """Returns mine's error and its code; stderr as it is if it is not an error object."""
     try:
         said = json.loads(stderr)
         return said["error"], said.get("code", "")
@@ -64,7 +64,7 @@ def _error(stderr: str) -> tuple[str, str]:
 
 
 def each(plugin: Plugin, **options: Any) -> Iterator[Host]:
-    """A host for every dialect that the plugin has something for, one after another."""
+    """Yields a host for every dialect in which the plugin offers something, one after another."""
     for dialect in plugin.speaks():
         with Host(plugin, dialect, **options) as host:
             yield host
@@ -106,7 +106,7 @@ class Host:
 
     @property
     def log(self) -> str:
-        """What the plugin has written to stderr."""
+        """The plugin's stderr."""
         return self.stderr.getvalue()
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class Host:
         return {}
 
     def _run(self, stdin: str, *args: str, env: dict[str, str] | None = None) -> tuple[str, str, int]:
-        """One process for one call."""
+        """Runs one process for one call."""
         out, err = io.BytesIO(), io.StringIO()
         code = self.plugin.run(list(args), {**self.env, **(env or {})}, io.BytesIO(stdin.encode()), out, err)
         self.stderr.write(err.getvalue())
@@ -200,11 +200,11 @@ class Host:
     # Events.
 
     def carries(self, point: str) -> bool:
-        """Whether the dialect has a point."""
+        """Reports whether the dialect has a point."""
         return _NATIVES[point][0] == self.dialect
 
     def fire(self, point: str, event: Any) -> Outcome:
-        """Has the plugin asked about an event."""
+        """Sends an event to the plugin."""
         if not self.carries(point):
             raise ValueError(f"{self.dialect} has no {point}")
         return getattr(self, "_fire_" + self.dialect)(_NATIVES[point][1], event)
@@ -271,7 +271,7 @@ class Host:
     # The rest.
 
     def tool(self, name: str, arguments: dict[str, Any] | None = None) -> Any:
-        """Calls a tool. A result that is no text is decoded; Failed: what the plugin says."""
+        """Calls a tool. A result that is not a text is decoded. Raises Failed with the plugin's error."""
         arguments = arguments or {}
         if self.dialect == "kaged":
             return self.method(f"{self.plugin.name}.{name}", arguments)
@@ -295,7 +295,7 @@ class Host:
         return self._result(self._request(name, params or {}))
 
     def health(self) -> None:
-        """Asks the plugin how it is (kaged and mine); Failed: not well."""
+        """Checks the plugin's health (kaged and mine). Raises Failed if it is not healthy."""
         if self.dialect == "kaged":
             self.method("health.check")
             return
@@ -304,13 +304,13 @@ class Host:
             raise Failed(_error(stderr)[0])
 
     def validate(self, config: Any) -> None:
-        """Has a config checked (dotagent); Failed: why it will not do."""
+        """Checks a config (dotagent). Raises Failed with the reason if it is invalid."""
         reply = json.loads(self._run(json.dumps(config), "validate")[0])
         if not reply["ok"]:
             raise Failed(reply["error"])
 
     def command(self, name: str, *args: str, stdin: str | None = None) -> CommandResult:
-        """Runs a command of the plugin's own (mine). stdin is for one that has the user's."""
+        """Runs a plugin's own command (mine). stdin is for a command with the user's stdin."""
         sent = json.dumps({"protocol_version": "1.0.0", "type": "command", "command": name, **({"args": list(args)} if args else {})})
         if stdin is None:
             return CommandResult(*self._run(sent + "\n"))
@@ -318,7 +318,7 @@ class Host:
 
 
 def _params(hook: str, e: Any) -> dict[str, Any]:
-    """An event in scaffold's words."""
+    """Translates an event to scaffold's params."""
     if hook in ("pre_tool_execute", "post_tool_execute"):
         params = {"tool_name": e.tool, "arguments": json.dumps(e.arguments, separators=(",", ":"))}
         return {**params, "result": e.result, "success": e.success} if hook == "post_tool_execute" else params
@@ -329,7 +329,7 @@ def _params(hook: str, e: Any) -> dict[str, Any]:
 
 
 def _settled(o: Outcome, reply: dict[str, Any]) -> Outcome:
-    """An answer in a tool's place; one that failed with an error is a refusal."""
+    """Reads an answer in place of a tool. An answer that failed with an error is a refusal."""
     o.verdict, o.answer = "answer", reply["result"]
     if reply.get("success") is False:
         try:

@@ -19,7 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-// A granted name is looked up with a dot at its end, so that no other name is tried.
+// TestGrantedNamesAreAskedForWithTheirFinalDot: a granted name is looked up with a dot at its end,
+// so that no other name is tried.
 func TestGrantedNamesAreAskedForWithTheirFinalDot(t *testing.T) {
 	for _, host := range []string{"api.example", "api.example.", "API.example"} {
 		asked := make(chan string, 1)
@@ -38,8 +39,8 @@ func TestGrantedNamesAreAskedForWithTheirFinalDot(t *testing.T) {
 // searchVariable makes this test binary the child of TestSearchDomainsAreNotTried.
 const searchVariable = "BROKER_TEST_SEARCH"
 
-// The system's resolver tries none of the search domains of resolv.conf. The test has its own
-// resolv.conf in a mount namespace.
+// TestSearchDomainsAreNotTried: the system's resolver tries none of the search domains of
+// resolv.conf. The test has its own resolv.conf in a mount namespace.
 func TestSearchDomainsAreNotTried(t *testing.T) {
 	if os.Getenv(searchVariable) != "" {
 		lookUpForSearch(t)
@@ -81,7 +82,7 @@ func lookUpForSearch(t *testing.T) {
 		t.Fatal("a name was found")
 	}
 	if got := asked(); !slices.Contains(got, "control.corp.example.") {
-		t.Fatalf("the search domains are not in use, so that this test shows nothing: %v", got)
+		t.Fatalf("the search domains are not in use, so the test proves nothing: %v", got)
 	}
 	b := New(Options{Grants: []Grant{{Host: "api", Port: 80}, {Host: "api.example", Port: 80}}})
 	defer b.Close()
@@ -136,7 +137,8 @@ func nameServer(t *testing.T) (address string, asked func() []string) {
 	}
 }
 
-// A grant that a denial suggests can be written into the configuration unchanged.
+// TestASuggestedGrantParses: a grant that a denial suggests can be written into the configuration
+// unchanged.
 func TestASuggestedGrantParses(t *testing.T) {
 	for _, c := range []struct{ name, capability string }{
 		{"evil.example", "net:evil.example:443"},
@@ -178,7 +180,8 @@ func FuzzASuggestedGrantParses(f *testing.F) {
 	})
 }
 
-// A dot at the end of the name in a hello does not make it another name.
+// TestAFinalDotInAHelloIsNoOtherName: a dot at the end of the name in a hello does not make it
+// another name.
 func TestAFinalDotInAHelloIsNoOtherName(t *testing.T) {
 	p := newPolicy(named(443))
 	at := target{name: "api.example", port: 443}

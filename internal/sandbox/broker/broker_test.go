@@ -80,7 +80,7 @@ func TestWhoIsNotReached(t *testing.T) {
 			"connection to api.example:80, which resolves to the private address 64:ff9b::a00:7", "net:[64:ff9b::a00:7]:80"},
 		{"a public address behind a name, which is this machine's", fake + ":80", named(80), []string{"192.0.2.99"},
 			"connection to api.example:80, which resolves to the machine's own address 192.0.2.99", "net:192.0.2.99:80"},
-		{"the same, written as IPv6", fake + ":80", named(80), []string{"::ffff:192.0.2.99"},
+		{"the machine's own address behind a name, written as IPv6", fake + ":80", named(80), []string{"::ffff:192.0.2.99"},
 			"connection to api.example:80, which resolves to the machine's own address 192.0.2.99", "net:192.0.2.99:80"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestOtherAddressesAreTried(t *testing.T) {
 	for _, c := range []struct {
 		rule string
 		hang bool
-	}{{"where the first refuses", false}, {"where the first hangs", true}} {
+	}{{"if the first refuses", false}, {"if the first hangs", true}} {
 		t.Run(c.rule, func(t *testing.T) {
 			o := Options{Grants: named(80),
 				Resolve: resolveTo("2001:db8::1", "2001:db8::2", "192.0.2.7"), Dial: dialOnly("192.0.2.7", echoing, c.hang)}
@@ -128,19 +128,19 @@ func TestOtherAddressesAreTried(t *testing.T) {
 			k.wantDialed("[2001:db8::1]:80", "192.0.2.7:80")
 		})
 	}
-	t.Run("localhost by its other address", func(t *testing.T) {
+	t.Run("the other address of localhost is tried", func(t *testing.T) {
 		o := Options{Grants: []Grant{{Host: "localhost", Port: 80}}, Dial: dialOnly("::1", echoing, false)}
 		k := newKit(t, o, "127.0.0.1:80", "")
 		k.talk(k.connect())
 		k.wantDialed("127.0.0.1:80", "[::1]:80")
 	})
-	t.Run("not those of another grant", func(t *testing.T) {
+	t.Run("addresses of another grant are not tried", func(t *testing.T) {
 		o := Options{Grants: []Grant{{Addr: loopback4, Port: 80}}, Dial: dialOnly("::1", echoing, false)}
 		k := newKit(t, o, "127.0.0.1:80", "")
 		k.wantRefused()
 		k.wantDialed("127.0.0.1:80")
 	})
-	t.Run("a bounded number of them", func(t *testing.T) {
+	t.Run("the number of tried addresses is limited", func(t *testing.T) {
 		many := make([]string, 50)
 		for i := range many {
 			many[i] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}).String()
@@ -292,7 +292,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("the second connection: %v", err)
 		}
 	})
-	t.Run("errors of accept are survived", func(t *testing.T) {
+	t.Run("errors of accept do not end the serving", func(t *testing.T) {
 		k := newKit(t, Options{Grants: []Grant{{Addr: ip("192.0.2.7")}}}, "192.0.2.7:80", serve(t, echo))
 		_ = k.listen.SetDeadline(time.Now())
 		c := k.connect()
@@ -320,7 +320,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	t.Run("ends connections and look-ups under way", func(t *testing.T) {
+	t.Run("Close ends open connections and running look-ups", func(t *testing.T) {
 		looking := make(chan struct{})
 		o := Options{Grants: named(80), Resolve: func(ctx context.Context, _ string) ([]netip.Addr, error) {
 			close(looking)
@@ -342,7 +342,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("read after Close: %v", err)
 		}
 	})
-	t.Run("may be called twice, and before anything is served", func(t *testing.T) {
+	t.Run("Close may be called twice, and before anything is served", func(t *testing.T) {
 		b := New(Options{})
 		if err := errors.Join(b.Close(), b.Close()); err != nil {
 			t.Error(err)
@@ -407,12 +407,12 @@ func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
 			t.Errorf("the server received %q", got)
 		}
 	})
-	t.Run("one of localhost's two", func(t *testing.T) {
+	t.Run("one of the two addresses of localhost is refused", func(t *testing.T) {
 		k := newKit(t, Options{Grants: []Grant{{Host: "localhost"}}, Refused: kept("127.0.0.1")}, "127.0.0.1:8000", serve(t, echo))
 		k.talk(k.connect())
 		k.wantDialed("127.0.0.1:8000", "[::1]:8000")
 	})
-	t.Run("one of a name's", func(t *testing.T) {
+	t.Run("one address of a name is refused", func(t *testing.T) {
 		k := newKit(t, Options{Grants: []Grant{{Host: "a.example", Port: 80}}, Resolve: resolveTo("192.0.2.1", "192.0.2.2"), Refused: kept("192.0.2.1")},
 			"198.18.0.1:80", serve(t, echo))
 		k.talk(k.connect())

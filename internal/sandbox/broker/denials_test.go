@@ -27,7 +27,7 @@ func TestDenialsAreLimited(t *testing.T) {
 	})
 }
 
-func TestASlowListenerHoldsNobodyUp(t *testing.T) {
+func TestASlowListenerDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		reported := 0
@@ -53,7 +53,7 @@ func TestADenialIsKnownBeforeTheRefusal(t *testing.T) {
 		})
 		n.add(Denial{What: "denied"})
 		if !reported {
-			t.Error("the refusal went first")
+			t.Error("the refusal came before the denial")
 		}
 		n.close()
 	})

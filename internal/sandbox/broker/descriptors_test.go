@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Connections count against the descriptors that plugins may use. A connection for which none is
-// left is reset, and the log says why.
+// TestConnectionsTakeDescriptors: connections count against the descriptors that plugins may use.
+// If none is left, a connection is reset, and the log says why.
 func TestConnectionsTakeDescriptors(t *testing.T) {
 	var log lockedLog
 	var used atomic.Int64
@@ -36,7 +36,7 @@ func TestConnectionsTakeDescriptors(t *testing.T) {
 	_ = one.Close()
 	for deadline := time.Now().Add(patience); used.Load() != perConn; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d are in use", used.Load())
+			t.Fatalf("%d descriptors are in use", used.Load())
 		}
 	}
 	k.talk(k.connect())

@@ -55,21 +55,21 @@ func TestAnswers(t *testing.T) {
 		capability string // of the denial; empty for none
 	}{
 		{"a granted name has an address", "api.example.", dnsmessage.TypeA, 0, fake, ""},
-		{"each name has its own", "other.example.", dnsmessage.TypeA, 0, "198.18.0.2", ""},
+		{"each name has its own address", "other.example.", dnsmessage.TypeA, 0, "198.18.0.2", ""},
 		{"case does not matter", "API.eXample.", dnsmessage.TypeA, 0, fake, ""},
 		{"a granted name has no IPv6 address", "api.example.", dnsmessage.TypeAAAA, 0, "", ""},
-		{"nor an HTTPS record", "api.example.", typeHTTPS, 0, "", ""},
+		{"a granted name has no HTTPS record", "api.example.", typeHTTPS, 0, "", ""},
 		{"nor text", "api.example.", dnsmessage.TypeTXT, 0, "", ""},
 		{"localhost", "localhost.", dnsmessage.TypeA, 0, "127.0.0.1", ""},
 		{"localhost, IPv6", "localhost.", dnsmessage.TypeAAAA, 0, "::1", ""},
 		{"localhost, other records", "localhost.", dnsmessage.TypeMX, 0, "", ""},
 		{"another name does not exist", "evil.example.", dnsmessage.TypeA, dnsmessage.RCodeNameError, "", "net:evil.example:<port>"},
-		{"nor does one below a granted one", "a.api.example.", dnsmessage.TypeA, dnsmessage.RCodeNameError, "", "net:a.api.example:<port>"},
-		{"nor the one above", "example.", dnsmessage.TypeTXT, dnsmessage.RCodeNameError, "", "net:example:<port>"},
+		{"a name below a granted one does not exist", "a.api.example.", dnsmessage.TypeA, dnsmessage.RCodeNameError, "", "net:a.api.example:<port>"},
+		{"a name above a granted one does not exist", "example.", dnsmessage.TypeTXT, dnsmessage.RCodeNameError, "", "net:example:<port>"},
 		{"a fake address has its name", "1.0.18.198.in-addr.arpa.", dnsmessage.TypePTR, 0, "api.example.", ""},
-		{"another address has none", "7.2.0.192.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
-		{"nor has an IPv6 one", "1.0.0.2.ip6.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
-		{"nor has a name that is not an address", "1.0.18.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
+		{"another address has no name", "7.2.0.192.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
+		{"an IPv6 address has no name", "1.0.0.2.ip6.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
+		{"a reverse name that is not an address has no name", "1.0.18.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.RCodeNameError, "", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			a, denied := ask(t, p, question(c.name, c.kind))
@@ -139,7 +139,7 @@ func TestStrangeQueries(t *testing.T) {
 			t.Errorf("%x, %v", raw, denied)
 		}
 	})
-	t.Run("bytes that are no message are not answered", func(t *testing.T) {
+	t.Run("bytes that are not a message are not answered", func(t *testing.T) {
 		if raw, denied := p.answer([]byte("hello")); raw != nil || denied != nil {
 			t.Errorf("%x, %v", raw, denied)
 		}
@@ -189,12 +189,12 @@ func TestARealResolver(t *testing.T) {
 	_, c, r, denials := dnsKit(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	t.Run("finds a granted name", func(t *testing.T) {
+	t.Run("it finds a granted name", func(t *testing.T) {
 		if found, err := r.LookupNetIP(ctx, "ip", "api.example."); err != nil || len(found) != 1 || found[0].Unmap().String() != fake {
 			t.Errorf("found %v, %v", found, err)
 		}
 	})
-	t.Run("learns that another name does not exist", func(t *testing.T) {
+	t.Run("it learns that another name does not exist", func(t *testing.T) {
 		var fault *net.DNSError
 		if found, err := r.LookupNetIP(ctx, "ip4", "evil.example."); !errors.As(err, &fault) || !fault.IsNotFound {
 			t.Errorf("found %v, %v", found, err)
@@ -203,7 +203,7 @@ func TestARealResolver(t *testing.T) {
 			t.Errorf("denial %q", d.Error())
 		}
 	})
-	t.Run("is answered after rubbish and errors", func(t *testing.T) {
+	t.Run("it is answered after garbage and errors", func(t *testing.T) {
 		_ = c.SetReadDeadline(time.Now())
 		conn, err := net.Dial("udp", c.LocalAddr().String())
 		if err != nil {

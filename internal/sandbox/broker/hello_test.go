@@ -128,7 +128,7 @@ func TestServerName(t *testing.T) {
 	}
 }
 
-func TestReadHelloIsBounded(t *testing.T) {
+func TestReadHelloIsLimited(t *testing.T) {
 	endless := fragment(append(make([]byte, recordHeader), append([]byte{helloMessage, 0, 0xff, 0xf0}, make([]byte, 1<<17)...)...), 1)
 	r := bytes.NewReader(endless)
 	raw, _, err := readHello(r)
@@ -137,7 +137,7 @@ func TestReadHelloIsBounded(t *testing.T) {
 	}
 }
 
-func TestReadHelloLeavesWhatComesAfter(t *testing.T) {
+func TestReadHelloLeavesTheBytesAfterIt(t *testing.T) {
 	hello := handmade(nameExtension("api.example"))
 	r := bytes.NewReader(append(bytes.Clone(hello), "early data"...))
 	raw, _, err := readHello(r)

@@ -184,7 +184,7 @@ func runNeighbour() error {
 	if err := machine.LoopbackUp(); err != nil {
 		return err
 	}
-	fmt.Println("in a network of my own")
+	fmt.Println("in its own network")
 	if err := eventually(func() error { return ip("link show cable") }); err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func (c *canaries) changes() []string {
 	}
 	c.ear.awaitPackets()
 	if c.ear.has(c.stray) {
-		found = append(found, "a server heard of it")
+		found = append(found, "a server received it")
 		c.ear.mu.Lock()
 		c.ear.heard.Reset()
 		c.ear.mu.Unlock()
@@ -228,7 +228,7 @@ func (c *canaries) changes() []string {
 	}
 	for _, dir := range strayDirs {
 		if _, err := os.Lstat(filepath.Join(dir, c.stray)); err == nil {
-			found = append(found, "it is in "+dir)
+			found = append(found, "it left a file in "+dir)
 		}
 	}
 	found = append(found, privileged(writeDir)...)

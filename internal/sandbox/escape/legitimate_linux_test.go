@@ -33,7 +33,7 @@ var plugins = []struct {
 type work struct {
 	Language string
 	Name     string
-	Said     string // "ok", or what went wrong
+	Said     string // "ok", or the error
 }
 
 // TestLegitimate runs the usual work of plugins in the box of the escapes, with a few more
@@ -215,11 +215,11 @@ func terminated(_ *canaries, b *boxes) error {
 	}
 	last, err := lines.ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("its last word was %q: %w", last, err)
+		return fmt.Errorf("its last line was %q: %w", last, err)
 	}
 	<-p.Done()
 	if exit := p.Exit(); last != "bye\n" || exit.Code != 3 {
-		return fmt.Errorf("its last word was %q, its end %s", last, exit)
+		return fmt.Errorf("its last line was %q, and it ended by %s", last, exit)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func killed(_ *canaries, b *boxes) error {
 		return err
 	}
 	if exit := p.Stop(context.Background(), proc.Ladder{Term: 50 * time.Millisecond}); exit.Signal != "SIGKILL" {
-		return fmt.Errorf("its end was %s", exit)
+		return fmt.Errorf("it ended by %s", exit)
 	}
 	return nil
 }

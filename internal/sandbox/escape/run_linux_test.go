@@ -205,7 +205,7 @@ func (c *canaries) judge(said string) verdict {
 	case word == "claim":
 		return verdict{true, rest}
 	case word == "content":
-		return verdict{false, "no secret in it: " + cut(rest)}
+		return verdict{false, "it printed no secret: " + cut(rest)}
 	case word == "did":
 		return verdict{false, "no effect outside: " + cut(rest)}
 	case word == "held", word == "n/a":
@@ -223,11 +223,11 @@ func (c *canaries) proofs(said string) []string {
 		c.secret, fmt.Sprintf("mtime %d", c.mtime.UnixNano()), fmt.Sprintf("semaphore %d", c.shared.semaphore), fmt.Sprintf("key %d", ipcKey),
 	} {
 		if strings.Contains(said, secret) {
-			proofs = append(proofs, "it has the secret")
+			proofs = append(proofs, "it printed the secret")
 		}
 	}
 	for _, pid := range c.survivors() {
-		proofs = append(proofs, fmt.Sprintf("process %d lives on", pid))
+		proofs = append(proofs, fmt.Sprintf("process %d still runs", pid))
 		_ = syscall.Kill(pid, syscall.SIGKILL) // one of ours, by its name
 	}
 	return proofs

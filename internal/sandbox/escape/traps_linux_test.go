@@ -123,7 +123,7 @@ func springAll(t *testing.T, level string) {
 				t.Logf("%-60s %s", a.Name, a.Boxed.Why)
 			})
 			if seen != len(traps) {
-				t.Errorf("%d of %d traps were laid", seen, len(traps))
+				t.Errorf("%d of %d traps were tried", seen, len(traps))
 			}
 		})
 	}
@@ -167,7 +167,7 @@ func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 			return verdict{Why: err.Error()}, nil
 		}
 		if code != 0 {
-			return verdict{Why: "cannot be laid: " + cut(said)}, nil
+			return verdict{Why: "it cannot be prepared: " + cut(said)}, nil
 		}
 	}
 	said, _, err := trapped.run([]string{"/bin/bash", "-c", `cat_() { [[ ! -f $1 ]] || printf '%s ' "$(<"$1")"; }; cd ` + trapDir + "; " + tr.spring})

@@ -34,7 +34,7 @@ func TestBar(t *testing.T) {
 	}
 	barred, other := head("/usr/bin/true"), head("/usr/bin/env")
 	if bytes.Equal(barred, other) {
-		t.Skip("these are one program")
+		t.Skip("true and env are the same program here")
 	}
 	// For uid 0 inner writes the list itself, for any other uid middle does. A plan of root for
 	// another uid is refused, because only uid 0 can write the list.
@@ -46,11 +46,11 @@ func TestBar(t *testing.T) {
 		loaders [][]byte
 		script  string
 	}{
-		"nothing is barred":         {nil, "/usr/bin/true && [ \"$(/usr/bin/env)\" ]"},
-		"one file":                  {[][]byte{barred}, "! /usr/bin/true && [ \"$(/usr/bin/env)\" ]"},
-		"two files":                 {[][]byte{barred, other}, "! /usr/bin/true && [ ! \"$(/usr/bin/env)\" ]"},
-		"what begins otherwise":     {[][]byte{append([]byte{0}, barred[1:]...)}, "/usr/bin/true"},
-		"bytes that mean something": {[][]byte{[]byte(":\n\\x::/bin/sh:OCF")}, "/usr/bin/true"},
+		"nothing is barred":                {nil, "/usr/bin/true && [ \"$(/usr/bin/env)\" ]"},
+		"one file":                         {[][]byte{barred}, "! /usr/bin/true && [ \"$(/usr/bin/env)\" ]"},
+		"two files":                        {[][]byte{barred, other}, "! /usr/bin/true && [ ! \"$(/usr/bin/env)\" ]"},
+		"a file that begins differently":   {[][]byte{append([]byte{0}, barred[1:]...)}, "/usr/bin/true"},
+		"bytes with a meaning in the list": {[][]byte{[]byte(":\n\\x::/bin/sh:OCF")}, "/usr/bin/true"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			for _, user := range users {

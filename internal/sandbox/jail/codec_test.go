@@ -48,7 +48,7 @@ func TestCodec(t *testing.T) {
 func TestProtocol(t *testing.T) {
 	sum := sha256.Sum256(append(full().Encode(), (&Report{Sockets: "ports", Built: true, Seen: []Identity{{1, 2}}, Stale: true, Runs: true, Stage: "s", Error: "e", Errno: 13, Notes: []string{"n"}}).Encode()...))
 	if got, want := fmt.Sprintf("%x", sum[:8]), "0ad00624ff18e3a1"; got != want {
-		t.Errorf("plans are written otherwise (%s, not %s): raise Protocol, and put the new sum here", got, want)
+		t.Errorf("the encoding of plans has changed (%s, not %s): raise Protocol, and put the new sum here", got, want)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestCodecRefuses(t *testing.T) {
 		}
 	}
 	if _, ok := DecodePlan(append(data, 0)); ok {
-		t.Error("a plan with something behind it was read")
+		t.Error("a plan with trailing bytes was read")
 	}
 	word := func(n uint64) []byte { c := codec{}; c.word(n); return c.data }
 	for _, c := range []struct {
@@ -100,11 +100,11 @@ func TestCodecRefuses(t *testing.T) {
 		into message
 	}{
 		{"a number that is too large", word(math.MaxUint32 + 1), new(ended)},
-		{"a text longer than there is", word(math.MaxInt64), new(Report)},
+		{"a text longer than the message", word(math.MaxInt64), new(Report)},
 		{"a negative length", word(math.MaxUint64), new(Report)},
-		{"a flag that is neither", append(word(0), word(2)...), new(Report)},
-		{"a list longer than there is", bytes.Join([][]byte{word(0), word(1 << 40)}, nil), new(supplied)},
-		{"nothing at all", nil, new(Report)},
+		{"a flag that is neither 0 nor 1", append(word(0), word(2)...), new(Report)},
+		{"a list longer than the message", bytes.Join([][]byte{word(0), word(1 << 40)}, nil), new(supplied)},
+		{"an empty message", nil, new(Report)},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if decode(c.data, c.into) {

@@ -116,20 +116,20 @@ func TestStages(t *testing.T) {
 		stage string
 		errno syscall.Errno
 	}{
-		{"a source that is not there", shell("", Mount{Kind: Bind, Source: dir + "/none", Target: "/a"}), "open " + dir + "/none", syscall.ENOENT},
+		{"a missing source", shell("", Mount{Kind: Bind, Source: dir + "/none", Target: "/a"}), "open " + dir + "/none", syscall.ENOENT},
 		{"a target beneath a file", shell("", Mount{Kind: Bind, Source: dir + "/file", Target: "/f"}, Mount{Kind: Dir, Target: "/f/g"}), "mount /f/g", syscall.ENOTDIR},
 		{"a target beneath a link", shell("", Mount{Kind: Link, Source: "/usr", Target: "/l"}, Mount{Kind: Temp, Target: "/l/g", Size: 1 << 20}), "mount /l/g", syscall.ENOTDIR},
-		{"a target in what cannot be changed", shell("", Mount{Kind: Bind, Source: dir, Target: "/a"}, Mount{Kind: Dir, Target: "/a/new"}), "mount /a/new", syscall.EROFS},
+		{"a target in a read-only mount", shell("", Mount{Kind: Bind, Source: dir, Target: "/a"}, Mount{Kind: Dir, Target: "/a/new"}), "mount /a/new", syscall.EROFS},
 		{"an unknown kind", shell("", Mount{Kind: "other", Target: "/a"}), "mount /a", 0},
-		{"a program that is not there", &Plan{Path: "/none", Dir: "/"}, StageExec, syscall.ENOENT},
+		{"a missing program", &Plan{Path: "/none", Dir: "/"}, StageExec, syscall.ENOENT},
 		{"a program that may not be executed", func() *Plan { p := shell("true"); p.Landlock = mayExecute(); return p }(), StageExec, syscall.EACCES},
-		{"a directory that is not there", func() *Plan { p := shell("true"); p.Dir = "/none"; return p }(), StageExec, syscall.ENOENT},
+		{"a missing directory", func() *Plan { p := shell("true"); p.Dir = "/none"; return p }(), StageExec, syscall.ENOENT},
 		{"a limit that cannot be set", func() *Plan {
 			p := shell("true")
 			p.Limits = []Limit{{Resource: unix.RLIMIT_NOFILE, Cur: 2, Max: 1}}
 			return p
 		}(), "set limit 7 to 2", syscall.EINVAL},
-		{"without namespaces: a directory that is not there", &Plan{Simple: true, Path: "/bin/sh", Argv: []string{"sh"}, Dir: "/none"}, "enter /none", syscall.ENOENT},
+		{"without namespaces: a missing directory", &Plan{Simple: true, Path: "/bin/sh", Argv: []string{"sh"}, Dir: "/none"}, "enter /none", syscall.ENOENT},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			r, status := build(t, c.plan)
@@ -137,7 +137,7 @@ func TestStages(t *testing.T) {
 				t.Errorf("%+v, want stage %q and %d", r, c.stage, c.errno)
 			}
 			if !status.Signaled() && status.ExitStatus() == 0 {
-				t.Error("it ended well")
+				t.Error("it ended without an error")
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func TestStages(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("what need not be there may be missing", func(t *testing.T) {
+	t.Run("an optional source may be missing", func(t *testing.T) {
 		r, status := build(t, shell("exit 3", Mount{Kind: Bind, Source: dir + "/none", Target: "/a", Missing: true}))
 		if !r.Runs || status.ExitStatus() != 3 {
 			t.Errorf("%+v, %v", r, status)
@@ -167,12 +167,12 @@ func TestMounts(t *testing.T) {
 		{"the root cannot be changed", "! mkdir /new 2>/dev/null", nil},
 		{"a bind cannot be changed", "! echo x >/a/file", []Mount{{Kind: Bind, Source: dir, Target: "/a"}}},
 		{"a file can be bound", "read x </f && [ $x = outside ]", []Mount{{Kind: Bind, Source: dir + "/file", Target: "/deep/er", Lend: true}, {Kind: Link, Source: "deep/er", Target: "/f"}}},
-		{"the later one lies on top", "read x </a/file && [ $x = inside ]", []Mount{{Kind: Bind, Source: dir, Target: "/a", Lend: true}, {Kind: File, Target: "/a/file", Content: "inside\n"}}},
-		{"a file where there can be none is left out", "[ ! -e /a/other ]", []Mount{{Kind: Bind, Source: dir, Target: "/a", Lend: true}, {Kind: File, Target: "/a/other"}}},
-		{"a link where something is is left out", "[ -f /a/file ]", []Mount{{Kind: Bind, Source: dir, Target: "/a", Lend: true}, {Kind: Link, Source: "/", Target: "/a/file"}}},
+		{"a later mount covers an earlier one", "read x </a/file && [ $x = inside ]", []Mount{{Kind: Bind, Source: dir, Target: "/a", Lend: true}, {Kind: File, Target: "/a/file", Content: "inside\n"}}},
+		{"a file in a read-only mount is left out", "[ ! -e /a/other ]", []Mount{{Kind: Bind, Source: dir, Target: "/a", Lend: true}, {Kind: File, Target: "/a/other"}}},
+		{"a link over an existing file is left out", "[ -f /a/file ]", []Mount{{Kind: Bind, Source: dir, Target: "/a", Lend: true}, {Kind: Link, Source: "/", Target: "/a/file"}}},
 		{"memory is writable", "echo x >/m/x && read x </m/x", []Mount{{Kind: Temp, Target: "/m", Size: 1 << 20}}},
 		{"an empty directory in memory", "echo x >/m/d/x", []Mount{{Kind: Temp, Target: "/m", Size: 1 << 20}, {Kind: Dir, Target: "/m/d"}}},
-		{"/proc has its own processes only", "set -- /proc/[0-9]*; [ $# -le 2 ]", []Mount{{Kind: Proc, Target: "/proc"}}},
+		{"/proc has only its own processes", "set -- /proc/[0-9]*; [ $# -le 2 ]", []Mount{{Kind: Proc, Target: "/proc"}}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if r, status := build(t, shell(c.script, c.mounts...)); !r.Runs || status != 0 {

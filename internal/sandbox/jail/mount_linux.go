@@ -77,7 +77,7 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 	}
 	if users >= 0 && m.Lend {
 		if err := lend(tree, users); err != nil && m.Write { // its files still belong to root
-			note = m.Source + ": its file system cannot lend files to another user, so only what everybody may write can be written: " + err.Error()
+			note = m.Source + ": its file system cannot lend files to another user, so only files that all users may write can be written: " + err.Error()
 		}
 	}
 	// The copy is made private. A copy of a shared mount would be shared too, and mounts on it in

@@ -104,7 +104,7 @@ func TestLean(t *testing.T) {
 	may := append(deps("syscall"), "github.com/patchbay-dev/patchbay/internal/sandbox/jail")
 	for _, pkg := range deps(".") {
 		if !slices.Contains(may, pkg) {
-			t.Errorf("it imports %s, if only by way of others", pkg)
+			t.Errorf("it imports %s, directly or indirectly", pkg)
 		}
 	}
 	out, err := exec.Command("go", "list", "-f", `{{join .Imports " "}}`, ".").Output()

@@ -15,8 +15,8 @@
 //	New
 //	  start            dialects with a conversation: Plugin.Run on pipes
 //	Fire
-//	  ask              a request, or one process, in the dialect's form     words.go
-//	  read             reads the answer                                    answers.go
+//	  ask              a request, or one process, in the dialect's form
+//	  read             reads the answer
 //
 // `patchbay plugin test` checks whether a plugin keeps to its protocol with everything that can go
 // wrong.

@@ -210,7 +210,7 @@ func (h *Host) read(out io.Reader) {
 			answer
 		}
 		if err := json.Unmarshal(line, &m); err != nil {
-			h.t.Errorf("the plugin wrote what is no message: %q", line)
+			h.t.Errorf("the plugin wrote a line that is not a message: %q", line)
 			continue
 		}
 		switch {
@@ -236,7 +236,7 @@ func (h *Host) read(out io.Reader) {
 func (h *Host) deliver(id json.RawMessage, a answer) {
 	var n int
 	if err := json.Unmarshal(id, &n); err != nil {
-		h.t.Errorf("an answer with the id %s, which was never asked", id)
+		h.t.Errorf("got an answer with the id %s, but sent no such request", id)
 		return
 	}
 	h.mu.Lock()

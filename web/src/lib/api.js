@@ -1,6 +1,6 @@
-// The client of the API. Every function answers parsed JSON or throws an ApiError that can be shown as it is.
+// The client of the API. Every function returns parsed JSON or throws an ApiError whose message can be shown.
 
-// ApiError: status is 0 where the daemon did not answer at all.
+// ApiError: status is 0 if the daemon did not answer at all.
 export class ApiError extends Error {
   constructor(status, detail) {
     super(detail);
@@ -10,7 +10,7 @@ export class ApiError extends Error {
 
 const unreachable = 'The daemon does not answer. Is it running? `patchbay serve` starts it.';
 
-// send is fetch with our errors: {detail} of the API, or a plain sentence where the answer has no detail.
+// send is fetch with our errors: {detail} of the API, or a plain sentence if the answer has no detail.
 export async function send(path, options = {}) {
   let response;
   try {
@@ -29,7 +29,7 @@ async function detail(response) {
     const said = JSON.parse(text).detail;
     if (typeof said === 'string' && said) return said;
   } catch {
-    // Not the API's own words, for example those of a proxy.
+    // The answer is not from the API, but for example from a proxy.
   }
   if (response.status === 401) return 'The daemon asks for its token. Load this page again and enter it as the password; any user name will do.';
   return `The daemon answered ${response.status} ${response.statusText}`.trim() + '.';
@@ -57,7 +57,7 @@ export const put = (path, body, options) => request('PUT', path, body, options);
 export const patch = (path, body, options) => request('PATCH', path, body, options);
 export const del = (path, options) => request('DELETE', path, undefined, options);
 
-// url puts parameters behind a path and leaves empty ones out: url('/v1/traces', {plugin, limit: 50}).
+// url adds parameters to a path and leaves empty ones out: url('/v1/traces', {plugin, limit: 50}).
 export function url(path, parameters) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) {

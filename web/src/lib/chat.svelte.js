@@ -1,13 +1,13 @@
-// Conversations: turns that run in this page, and the turns that a transcript tells of.
+// Conversations: turns that run in this page, and the turns of a transcript.
 import { post } from './api.js';
 import { link } from './router.svelte.js';
 import { readEvents } from './stream.js';
 
-// The turns that this page has begun, by session. A turn lasts as long as the request that began it, so it is held here,
-// where it goes on while another page is shown.
+// The turns that this page has begun, by session. A turn lasts as long as the request that began it. It is held here,
+// so that it continues while another page is shown.
 export const running = $state({});
 
-// agentOf is the other agent that a session belongs to, and goes on in; '' where it is one of Patchbay's own.
+// agentOf returns the other agent that a session belongs to; '' if it is one of Patchbay's own.
 export const agentOf = (session) => (session?.host_session ? session.host : '');
 
 // A turn is {turn, status, error, items, points}. Items are its messages and tool calls, in order:
@@ -15,7 +15,7 @@ export const agentOf = (session) => (session?.host_session ? session.host : '');
 //   {kind: 'tool', id, name, arguments, output, result, success, by, ms, done}, {kind: 'compaction', before, after}
 const fresh = (text) => ({ turn: '', status: 'began', error: null, items: [{ kind: 'user', text }], points: [] });
 
-// say begins a turn and answers when it is over.
+// say begins a turn and returns when it is over.
 export async function say(session, text) {
   running[session] = fresh(text);
   const turn = running[session]; // as the page sees it change
@@ -43,7 +43,7 @@ export async function interrupt(session) {
   }
 }
 
-// over takes a turn that has ended out of those that run: the transcript tells of it from now on.
+// over removes a turn that has ended from the running ones: from now on it is in the transcript.
 export const over = (session) => delete running[session];
 
 function take(turn, type, data) {
@@ -76,7 +76,7 @@ const handlers = {
   error: (turn, { detail }) => Object.assign(turn, { status: 'failed', error: detail }),
 };
 
-// open is the reply that is being written.
+// open returns the reply that is being written.
 function open(turn) {
   const last = turn.items.at(-1);
   if (last?.kind === 'assistant' && !last.done) return last;
@@ -118,7 +118,7 @@ function record(turn, { message, compaction, status }) {
   }
 }
 
-// told lists the items of a turn in another agent, as far as its events tell them: its message, and its tool calls.
+// told lists the items of a turn in another agent that its events contain: its message, and its tool calls.
 function told(points) {
   const items = [];
   const tools = new Map();

@@ -1,4 +1,4 @@
-// The editor, in a chunk of its own: components/Editor.svelte loads it when one is shown.
+// The editor, in its own chunk: components/Editor.svelte loads it when the first editor is shown.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, setDiagnostics } from '@codemirror/lint';
@@ -45,7 +45,7 @@ const typedOver = EditorView.domEventHandlers({
 
 const languages = { json: () => [json, indentUnit.of('  ')], python: () => [python, indentUnit.of('    ')], text: () => [] };
 
-// create puts an editor into a shadow root and answers {setText, setProblems, setReadonly, focus, destroy}.
+// create makes an editor in a shadow root and returns {setText, setProblems, setReadonly, focus, destroy}.
 export function create({ root, text, language, label, readonly, onChange, onSave }) {
   const readonlyPart = new Compartment();
   const readonlyAs = (yes) => [EditorState.readOnly.of(yes)];

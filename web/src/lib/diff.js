@@ -2,8 +2,8 @@
 
 const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
-// differing is the part of two texts that is not the same: {before, old, now, after}, where before and after are common.
-// Words are kept whole, so that the marked text can be read.
+// differing returns the part in which two texts differ: {before, old, now, after}, where before and after are common.
+// It does not split words, so that the marked text can be read.
 export function differing(a, b) {
   const words = (s) => s.match(/\s+|[\p{L}\p{N}_]+|./gsu) ?? [];
   const [x, y] = [words(a), words(b)];
@@ -36,7 +36,7 @@ export function lines(old, now) {
 
 const rows = (value) => (value === undefined || value === '' ? [] : text(value).split('\n'));
 
-// align finds the longest list of common lines. Where that would take long, all between the first and the last
+// align finds the longest list of common lines. If that would take long, everything between the first and the last
 // difference counts as changed.
 function align(x, y) {
   const { head, tail } = common(x, y);

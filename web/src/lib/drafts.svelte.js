@@ -1,5 +1,5 @@
-// Code that was typed and is not saved yet, by the name of the python plugin: {text, base}, where base is the text of the file.
-// Drafts stay while one goes from page to page; the browser asks before it closes a page that has any.
+// Code that is not saved yet, by the name of the python plugin: {text, base}, where base is the text of the file.
+// Drafts stay while the user visits other pages; the browser asks before it closes the window if there are any.
 export const drafts = $state({});
 
 const names = () => Object.keys(drafts).filter((name) => drafts[name].text !== drafts[name].base);

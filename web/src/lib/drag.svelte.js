@@ -1,13 +1,13 @@
-// Dragging with mouse, pen or finger. drag.now describes the thing that is dragged, {what, label, x, y, over}, or is null.
-// HTML's own drag and drop knows no fingers, so this is made of pointer events.
+// Dragging with mouse, pen or finger. drag.now describes the thing that is dragged, {what, label, x, y, over}, or is
+// null. HTML's own drag and drop does not support fingers, so this uses pointer events.
 
 export const drag = $state({ now: null });
 
 const start = 4; // pixels before a press becomes a drag
 const edge = 70; // this near the edge of the window, the page scrolls
 
-// begin is for onpointerdown of a handle. find(element, y) answers the place under the pointer, or null; drop(place) is
-// called where the pointer is let go over one. Escape gives up.
+// begin is for onpointerdown of a handle. find(element, y) returns the place under the pointer, or null; drop(place) is
+// called if the pointer is released over a place. Escape cancels.
 export function begin(event, { what, label, find, drop }) {
   if (event.button !== 0) return;
   const handle = event.currentTarget;
@@ -70,7 +70,7 @@ export function begin(event, { what, label, find, drop }) {
   }
 }
 
-// The browser makes a click of every press and release. The click at the end of a drag is ignored.
+// The browser sends a click after every press and release. The click at the end of a drag is ignored.
 function swallowClick() {
   const swallow = (event) => {
     event.preventDefault();

@@ -1,12 +1,12 @@
-// What the pages of scheduled agents share.
+// Functions that the pages of scheduled agents share.
 import { link } from './router.svelte.js';
 
-// runLink is the address of a run, whose id is AGENT/SCHEDULE/TIME.
+// runLink returns the address of a run, whose id is AGENT/SCHEDULE/TIME.
 export const runLink = (id) => link('runs', ...id.split('/'));
 
 const listed = 20; // next runs, the most that the API tells of one schedule
 
-// nextRuns are those of the next 24 hours for the time line; more: not all of them are listed.
+// nextRuns returns the runs of the next 24 hours, for the time line; more: not all of them are listed.
 export function nextRuns(job, now = Date.now()) {
   const times = job.next_runs ?? [job.next_run];
   return { times: times.filter((time) => new Date(time) - now < 24 * 3600_000), more: times.length >= listed };
@@ -14,7 +14,7 @@ export function nextRuns(job, now = Date.now()) {
 
 export const over = (run) => run.status !== 'running' && run.status !== 'waiting';
 
-// took is how long a run took, or has taken, in microseconds.
+// took returns how long a run took, or has taken so far, in microseconds.
 export function took(one, now = Date.now()) {
   if (!one.began) return undefined;
   return ((one.ended ? new Date(one.ended) : now) - new Date(one.began)) * 1000;
@@ -22,7 +22,7 @@ export function took(one, now = Date.now()) {
 
 const eventOf = { ok: 'success', timed_out: 'timed_out', failed: 'attempt_failed', refused: 'attempt_failed', cut_off: 'attempt_failed' };
 
-// events lists what happened in a run, in order, as its attempts tell it: [{time, event, attempt, text, suggest}].
+// events lists what happened in a run, in order, from its attempts: [{time, event, attempt, text, suggest}].
 export function events(run) {
   const all = [];
   for (const attempt of run.attempts ?? []) {

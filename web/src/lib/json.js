@@ -1,4 +1,4 @@
-// problems says why a text is no JSON object, as Editor.svelte takes it: [{line, column, message}].
+// problems says why a text is not a JSON object, in the form of Editor.svelte: [{line, column, message}].
 export function problems(source) {
   try {
     const value = JSON.parse(source);
@@ -12,7 +12,7 @@ export function problems(source) {
 
 export const pretty = (value) => JSON.stringify(value ?? {}, null, 2);
 
-// parsed is the object or list that a text holds, or undefined where it is a text like any other.
+// parsed returns the object or list in a text, or undefined if the text is not JSON of that kind.
 export function parsed(text) {
   if (!/^\s*[[{]/.test(text ?? '')) return undefined;
   try {
@@ -22,5 +22,5 @@ export function parsed(text) {
   }
 }
 
-// height is how high an editor is that shows a text without scrolling, within bounds.
+// height returns the height of an editor that shows a text without scrolling, within limits.
 export const height = (text) => `${Math.min(Math.max(text.split('\n').length * 20 + 30, 110), 420)}px`;

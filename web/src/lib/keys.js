@@ -8,7 +8,7 @@ function typing(target) {
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.shadowRoot;
 }
 
-// startKeys listens until the function that it answers is called.
+// startKeys listens for keys until the function that it returns is called.
 export function startKeys({ onHelp }) {
   let waiting;
   const press = (event) => {

@@ -1,5 +1,5 @@
-// The colours of JSON and Python, by rules for one line after the other. The grammars that CodeMirror has for them weigh
-// several times as much, and know more than an editor of short texts needs.
+// The colours of JSON and Python, by rules for one line after the other. CodeMirror's grammars for them are several
+// times larger, and can do more than an editor of short texts needs.
 import { StreamLanguage } from '@codemirror/language';
 
 const jsonRules = [
@@ -24,7 +24,7 @@ const pythonRules = [
   ],
 ];
 
-// take reads one piece of a line by the first rule that fits.
+// take reads one piece of a line by the first rule that matches.
 function take(stream, rules) {
   for (const [pattern, tag] of rules) if (stream.match(pattern)) return tag;
   if (!stream.match(/^[\p{L}_][\p{L}\p{N}_]*/u)) stream.next();
@@ -36,7 +36,8 @@ export const json = StreamLanguage.define({
   token: (stream) => (stream.eatSpace() ? null : take(stream, jsonRules)),
 });
 
-// A Python text begins with letters such as rf, and one in three quotes goes on over lines: the state knows until when.
+// A Python string may begin with letters such as rf. One in three quotes continues over several lines: the state knows
+// where it ends.
 const opening = /^[rRbBuUfFtT]{0,2}("""|'''|"|')/;
 
 function inText(stream, state) {
@@ -71,7 +72,7 @@ export const python = StreamLanguage.define({
     state.names = /^(?:def|class)\b/.test(stream.string.slice(stream.pos));
     return take(stream, pythonRules);
   },
-  // A line behind a colon goes in, any other stays where the line before it is.
+  // A line after a colon is indented further; any other line has the indentation of the line before it.
   indent(state, textAfter, context) {
     if (state.quote) return null;
     const before = context.lineAt(context.pos, -1);

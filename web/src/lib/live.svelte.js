@@ -1,17 +1,17 @@
-// What happens in the daemon, as it happens: one stream of /v1/events for the whole page.
+// The events of the daemon as they happen: one stream of /v1/events for the whole page.
 import { untrack } from 'svelte';
 
 import { follow } from './stream.js';
 
-// live.state: 'connecting' | 'open' | 'lost'. live.returns counts how often the stream came back: pages then
-// read again what no event tells them (see resource.svelte.js).
+// live.state: 'connecting' | 'open' | 'lost'. live.returns counts how often the stream came back. Then pages read their
+// data again (see resource.svelte.js).
 export const live = $state({ state: 'connecting', since: 0, returns: 0 });
 
 const listeners = new Set();
 let last;
 
-// onEvents calls fn({id, type, data}) for each event whose type is in types (all of them where types is left out; a
-// type that ends in `.` stands for all that begin with it). Use it in an $effect: it answers how to stop.
+// onEvents calls fn({id, type, data}) for each event whose type is in types (all of them if types is left out; a type
+// that ends in `.` stands for all that begin with it). Use it in an $effect: it returns a function that stops it.
 export function onEvents(types, fn) {
   const entry = { types, fn };
   listeners.add(entry);
@@ -38,7 +38,7 @@ function changed(state) {
 // events that it missed when it is shown again.
 const hiddenFor = 60_000;
 
-// startLive opens the stream and answers how to end it.
+// startLive opens the stream and returns a function that closes it.
 export function startLive() {
   // Untracked: an effect that starts this must not run again, and open another stream, when the state changes.
   let stop = untrack(() => follow('/v1/events', { onEvent: deliver, onState: changed }));

@@ -1,4 +1,4 @@
-// Whether the window is narrower than so many pixels, kept up to date. Call it while a component is set up.
+// Says whether the window is narrower than a number of pixels, kept up to date. Call it while a component is set up.
 export function narrow(pixels) {
   const query = matchMedia(`(max-width: ${pixels}px)`);
   let now = $state(query.matches);

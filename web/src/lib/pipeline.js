@@ -2,7 +2,7 @@
 // A draft holds the changes that are not written yet: {priority: {PLUGIN: n}, connect: [], disconnect: []},
 // where the lists have {plugin, dialect, hook, point}. PLUGIN is the plugin's reference (lib/plugins.js).
 
-// The API takes priorities up to here, on either side of 0.
+// The API accepts priorities up to this number, above and below 0.
 const limit = 1_000_000;
 const step = 10; // how far apart priorities are put where there is room
 
@@ -10,8 +10,8 @@ export const emptyDraft = () => ({ priority: {}, connect: [], disconnect: [] });
 
 export const sameWire = (a, b) => a.plugin === b.plugin && a.dialect === b.dialect && a.hook === b.hook && a.point === b.point;
 
-// arrange answers the points as the draft would have them. Each plugin gets was (its priority as it is in force), fresh
-// (connected in the draft) and leaving (disconnected in the draft).
+// arrange returns the points with the draft applied. Each plugin gets was (its priority in force), fresh (connected in
+// the draft) and leaving (disconnected in the draft).
 export function arrange(points, draft, reference) {
   return points.map((point) => {
     const there = point.plugins.map((one) => ({ ...one, point: point.point }));
@@ -27,8 +27,8 @@ export function arrange(points, draft, reference) {
 // order names the plugins of a point, each once: all hooks of a plugin have its priority, and so move together.
 const order = (plugins) => [...new Map(plugins.map((one) => [one.ref, one])).values()];
 
-// move answers the priorities that put a plugin at another place among those of a point: {PLUGIN: n}, the fewest;
-// null where it is there already. place counts the other plugins that come before it.
+// move returns the priorities that put a plugin at another place among those of a point: {PLUGIN: n}, as few as
+// possible; null if it is there already. place is the number of other plugins before it.
 export function move(plugins, ref, place) {
   const now = order(plugins);
   const moved = now.find((one) => one.ref === ref);
@@ -42,11 +42,11 @@ export function move(plugins, ref, place) {
 const before = (a, b) => a.priority < b.priority || (a.priority === b.priority && a.index < b.index);
 const inOrder = (list) => list.every((one, i) => i === 0 || before(list[i - 1], one));
 
-// fits says whether two plugins can keep their priorities with so many others, that get new ones, between them.
+// fits reports whether two plugins can keep their priorities with that many others, which get new ones, between them.
 const fits = (a, b, between) => (between ? b.priority - a.priority > between : before(a, b));
 
-// keep finds the most plugins that can keep their priorities, and answers their places in the list, the two ends of all
-// priorities included. Where there is a choice, the plugin that was moved is the one that gets another.
+// keep finds the largest set of plugins that can keep their priorities, and returns their places in the list, with the
+// two ends of all priorities. If there is a choice, the moved plugin gets a new priority.
 function keep(wanted, moved) {
   const all = [{ priority: -limit - 1, index: -1 }, ...wanted, { priority: limit + 1, index: Infinity }];
   const best = [{ cost: 0, from: -1 }];
@@ -74,7 +74,8 @@ function spread(wanted, { all, kept }) {
   return next;
 }
 
-// between is the i-th of so many numbers between two. At an end there is no need to go half the way.
+// between returns the i-th of several numbers between two others. Next to an end of all priorities it uses a fixed step
+// instead of an even distance.
 function between(low, high, i, many) {
   const gap = Math.floor((high - low) / (many + 1));
   if (high > limit) return low + Math.min(gap, step) * i;
@@ -82,12 +83,12 @@ function between(low, high, i, many) {
   return low + gap * i;
 }
 
-// changesOf writes a draft as POST /v1/config/changes takes it.
+// changesOf returns a draft in the form of POST /v1/config/changes.
 export const changesOf = (draft, reference) => [
   ...Object.entries(draft.priority).map(([plugin, value]) => ({ set: 'priority', plugin, value })),
   ...['disconnect', 'connect'].flatMap((set) => draft[set].map((one) => ({ set, plugin: reference(one), hook: one.hook, point: one.point }))),
 ];
 
-// openTo lists the hooks that have a meaning at a point and are not there yet; hooksOf lists all, one a row.
+// openTo lists the hooks that can be connected to a point and are not there yet; hooksOf lists all hooks.
 export const hooksOf = (connectable) => connectable.flatMap(({ plugin, dialect, hooks }) => hooks.map(({ hook, points }) => ({ plugin, dialect, hook, points })));
 export const takes = (point, one) => one.points.includes(point.point) && !point.plugins.some((other) => sameWire({ ...one, point: point.point }, { ...other, point: point.point }));

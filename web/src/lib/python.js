@@ -1,4 +1,4 @@
-// What the page of python plugins knows of them.
+// Functions for the page of python plugins.
 
 export const nameFits = (name) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/.test(name);
 
@@ -13,7 +13,7 @@ async def sign(ctx, text):
     return text + "\\n\\n-- ${name}"
 `;
 
-// placeOf finds the place that an error tells of: [{line, column, message}], or nothing.
+// placeOf finds the place that an error names: [{line, column, message}], or an empty list.
 export function placeOf(message) {
   const place = /\(line (\d+)(?:, column (\d+))?\)/.exec(message);
   return place ? [{ line: Number(place[1]), column: Number(place[2] ?? 1), message: message.replace(/^Invalid plugin code: /, '') }] : [];

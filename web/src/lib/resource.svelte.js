@@ -1,12 +1,12 @@
 // Data of the API that a page shows: the data, the error of the last attempt, and a function to read it again.
 import { live, onEvents } from './live.svelte.js';
 
-// resource calls read({signal}) now, whenever what read uses of the page's state changes, when the connection comes
-// back, and shortly after an event of the types in `on` that `when` agrees to; `every` is a number of milliseconds, after
-// which it is read again. Call it while a component is set up.
+// resource calls read({signal}) now, whenever the state that read uses changes, when the connection comes back, and
+// shortly after an event of the types in `on` for which `when` returns true; `every` is a number of milliseconds after
+// which it reads again. Call it while a component is set up.
 //   const plugins = resource(({ signal }) => get('/v1/plugins', { signal }), { on: ['plugin.'] });
 //   plugins.data, plugins.error, plugins.loading, plugins.reload()
-// While it is read again the old data stays, so that nothing jumps.
+// The old data stays until the new data is read, so that nothing moves.
 export function resource(read, { on, when, every } = {}) {
   const state = $state({ data: undefined, error: undefined, loading: true });
   let again = $state(0);

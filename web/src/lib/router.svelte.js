@@ -1,5 +1,5 @@
-// The router: real addresses by the History API. Links are ordinary `<a href>`; a click on one that leads to a page
-// of ours is followed here, and everything else (other buttons and keys, /docs, downloads) is left to the browser.
+// The router: real addresses by the History API. Links are ordinary `<a href>`; this router handles a click on one that
+// leads to a page of ours, and the browser everything else (other buttons and keys, /docs, downloads).
 import { pages } from '../pages.js';
 
 function compile(path) {
@@ -31,11 +31,11 @@ function read() {
   return { path: location.pathname, query: new URLSearchParams(location.search), page: found?.page, params: found?.params ?? {} };
 }
 
-// Where we are: path, query (URLSearchParams), page (undefined where no page has this address) and params.
+// The current address: path, query (URLSearchParams), page (undefined if no page has this address) and params.
 export const route = $state({ now: read() });
 
-// navigate goes to an address of ours. With replace the address takes the place of the current one in the history:
-// for filters, so that Back leads to the page before.
+// navigate goes to an address of ours. With replace the address replaces the current one in the history: for filters,
+// so that Back leads to the page before.
 export function navigate(href, { replace = false } = {}) {
   const target = new URL(href, location.href);
   const same = target.pathname === location.pathname;
@@ -45,7 +45,7 @@ export function navigate(href, { replace = false } = {}) {
   if (!same) arrive();
 }
 
-// setQuery changes parameters of the address in place; an empty value takes one out.
+// setQuery changes parameters of the current address; an empty value removes a parameter.
 export function setQuery(changes) {
   const query = new URLSearchParams(location.search);
   for (const [key, value] of Object.entries(changes)) {
@@ -76,7 +76,7 @@ function follow(event) {
   navigate(anchor.href);
 }
 
-// startRouter has clicks and the browser's Back and Forward followed. It answers how to stop that.
+// startRouter handles clicks and the browser's Back and Forward. It returns a function that stops it.
 export function startRouter() {
   const back = () => (route.now = read());
   document.addEventListener('click', follow);

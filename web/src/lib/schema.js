@@ -1,4 +1,4 @@
-// What a form needs to know of a JSON Schema.
+// What a form needs to know about a JSON Schema.
 
 // resolve follows references inside the schema itself.
 export function resolve(schema, root, depth = 0) {
@@ -10,7 +10,8 @@ export function resolve(schema, root, depth = 0) {
   return { ...resolve(target, root, depth + 1), ...schema, $ref: undefined };
 }
 
-// control says how a value is best typed: 'enum', 'boolean', 'integer', 'number', 'multiline', 'text', 'secret', 'list', 'object' or 'json'.
+// control says which control fits a value: 'enum', 'boolean', 'integer', 'number', 'multiline', 'text', 'secret',
+// 'list', 'object' or 'json'.
 export function control(schema) {
   if (Array.isArray(schema.enum)) return 'enum';
   const type = Array.isArray(schema.type) ? schema.type.find((one) => one !== 'null') : schema.type;

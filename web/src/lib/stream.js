@@ -1,8 +1,9 @@
-// Server-sent events over fetch. The browser's own EventSource cannot send a body and does not tell why it failed.
+// Server-sent events over fetch. The browser's own EventSource cannot send a body and does not say why it failed.
 import { send } from './api.js';
 
-// A page that is left stays in the browser's memory for a while, to be shown again by Back, and its streams with it. A
-// browser opens only six connections to one host, so they are ended when the page is left, and opened when it is back.
+// A page that the user has left stays in the browser's memory for a while, for Back, together with its streams. A
+// browser opens only six connections to one host, so the streams are closed when the user leaves the page, and opened
+// again when the page is back.
 let leaving = new AbortController();
 let back = Promise.resolve();
 addEventListener('pagehide', () => {
@@ -11,8 +12,8 @@ addEventListener('pagehide', () => {
   back = new Promise((shown) => addEventListener('pageshow', shown, { once: true }));
 });
 
-// readEvents reads one stream to its end and calls onEvent({id, type, data}) for each event, data parsed from JSON.
-// It throws as send does where the stream cannot be opened, and an Error where it breaks off.
+// readEvents reads one stream to its end and calls onEvent({id, type, data}) for each event, data parsed from JSON. It
+// throws the errors of send if the stream cannot be opened, and an Error if it breaks off.
 export async function readEvents(path, { onEvent, onOpen, headers = {}, signal, ...options }) {
   await back;
   const either = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
@@ -27,7 +28,7 @@ export async function readEvents(path, { onEvent, onOpen, headers = {}, signal, 
   }
 }
 
-// parser takes a stream's text in pieces, as they come.
+// parser parses the text of a stream in pieces, as they arrive.
 export function parser(onEvent) {
   let rest = '';
   let event = { id: undefined, type: 'message', lines: [] };
@@ -60,8 +61,8 @@ function decode(text) {
   }
 }
 
-// follow keeps a stream open: it comes back after a break, with the id of the last event it saw, so that nothing is missed.
-// onState is called with 'connecting', 'open' or 'lost'. follow returns a function that closes the stream.
+// follow keeps a stream open: after a break it connects again with the id of the last event, so that no event is
+// missed. onState is called with 'connecting', 'open' or 'lost'. follow returns a function that closes the stream.
 export function follow(path, { onEvent, onState = () => {}, after }) {
   const stop = new AbortController();
   let last = after;
@@ -96,7 +97,7 @@ export function follow(path, { onEvent, onState = () => {}, after }) {
   return () => stop.abort();
 }
 
-// pause waits, but not longer than until the page is shown again or the network is back.
+// pause waits; it ends early if the page is shown again or the network is back.
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const done = (event) => {

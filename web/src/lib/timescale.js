@@ -1,7 +1,7 @@
 // The time axis of a waterfall. Plugins take microseconds and models take seconds: with `fold`, times in which no
-// plugin works are drawn short, so that the work can be seen.
+// plugin works are drawn short, so that the plugins' work is visible.
 
-// timescale takes the spans [{from, to}] and answers {at(time) in 0…1, ticks: [{x, label}], folds: [{x, width, us}]}.
+// timescale gets the spans [{from, to}] and returns {at(time) in 0…1, ticks: [{x, label}], folds: [{x, width, us}]}.
 export function timescale(spans, { fold = true } = {}) {
   const busy = merge(spans);
   if (!busy.length) return { at: () => 0, ticks: [], folds: [] };
@@ -39,7 +39,7 @@ function merge(spans) {
   return out;
 }
 
-// ticks are the time since the beginning at a few places of the drawing, evenly far from each other.
+// ticks returns the time since the beginning at a few places of the drawing, at even distances.
 function ticks(begin, pieces, total, many = 5) {
   return Array.from({ length: many }, (_, i) => {
     const place = (i / (many - 1)) * total;

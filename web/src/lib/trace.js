@@ -1,12 +1,12 @@
-// What pages need to know of a trace: an event that went through plugins, {id, session_id, turn, time, outcome}.
+// Functions about a trace: an event that went through plugins, {id, session_id, turn, time, outcome}.
 
-// micros of a time such as 2026-11-16T16:39:13.739118532Z. Date knows milliseconds only.
+// micros returns the microseconds of a time such as 2026-11-16T16:39:13.739118532Z. Date has only milliseconds.
 export function micros(time) {
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
   return Math.floor(Date.parse(time) / 1000) * 1e6 + Number((fraction + '000000').slice(0, 6));
 }
 
-// What came of a step or an event, for the eye: 'bad', 'stopped', 'changed' or 'same'.
+// The result of a step or an event, for its colour: 'bad', 'stopped', 'changed' or 'same'.
 export function mark(step) {
   if (step.error) return 'bad';
   if (step.verdict !== 'continue') return 'stopped';
@@ -16,11 +16,11 @@ export function mark(step) {
 export const failed = (outcome) => outcome.steps.some((step) => step.error);
 export const hostOf = (trace) => trace.host || trace.outcome?.payload?.host || '';
 
-// A host that is worth a word: most sessions over HTTP are those of this page.
+// The host, if it is worth showing: most sessions over HTTP are those of this page.
 export const named = (host) => (host === 'http' ? '' : host);
 
-// spans says when each step began and ended, in microseconds: [{from, to}]. What comes live does not say when its steps
-// began: there they stand one after the other up to its end.
+// spans says when each step began and ended, in microseconds: [{from, to}]. A live event does not say when its steps
+// began: they are drawn one after the other up to its end.
 export function spans(trace) {
   const { steps } = trace.outcome;
   if (trace.began) {
@@ -35,14 +35,14 @@ export function spans(trace) {
   });
 }
 
-// took is how long the event was with plugins.
+// took returns how long the plugins took for the event.
 export function took(trace) {
   if (trace.took_us !== undefined) return trace.took_us;
   const all = spans(trace);
   return all.length ? Math.max(...all.map((one) => one.to)) - Math.min(...all.map((one) => one.from)) : 0;
 }
 
-// summary is what a row of a long list needs, and no payload: ten thousand of them are kept.
+// summary returns what a row of a long list needs, without the payload, because ten thousand of them are kept.
 export function summary(id, type, data) {
   const one = { id: String(id), type, time: data.time ?? data.created_at ?? new Date().toISOString(), session: data.session_id ?? '', turn: data.turn ?? '', host: '', steps: [] };
   if (type !== 'point') return { ...one, point: type, text: telling(type, data) };
@@ -61,7 +61,7 @@ export function summary(id, type, data) {
 
 const short = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '').slice(0, 160);
 
-// about says in a few words what an event is about.
+// about describes an event in a few words.
 function about(payload) {
   if (!payload) return '';
   const { tool, message, user_message, text, command, user_text } = payload;
@@ -76,8 +76,8 @@ function telling(type, data) {
 
 const copy = (value) => JSON.parse(JSON.stringify(value));
 
-// payloadBefore is the payload as it was before a step: what the event ended with, with the changes of that step and all
-// behind it taken back.
+// payloadBefore returns the payload before a step: the final payload without the changes of that step and of all later
+// ones.
 export function payloadBefore(outcome, index) {
   const payload = copy(outcome.payload ?? {});
   for (const step of outcome.steps.slice(index).reverse()) {
@@ -86,7 +86,7 @@ export function payloadBefore(outcome, index) {
   return payload;
 }
 
-// put sets the value at a JSON Pointer; undefined takes it out.
+// put sets the value at a JSON Pointer; undefined removes it.
 function put(target, pointer, value) {
   const parts = pointer.split('/').slice(1).map((part) => part.replace(/~1/g, '/').replace(/~0/g, '~'));
   const last = parts.pop();

@@ -1,6 +1,7 @@
-// The calls and events that were sent from this page, newest first: {id, kind: 'tool' or 'point', name, input, at, took,
-// ok, answer, error}. They are stored nowhere, because the input may be a secret: they last until the page is closed.
-// last is the id of the newest one, also while it is under way; logs are the lines that its plugin wrote meanwhile, by id.
+// The calls and events that were sent from this page, newest first: {id, kind: 'tool' or 'point', name, input, at,
+// took, ok, answer, error}. They are stored nowhere, because the input may be a secret: they last until the page is
+// closed. last is the id of the newest one, also while it runs; logs are the lines that its plugin wrote meanwhile, by
+// id.
 import { post } from './api.js';
 import { link } from './router.svelte.js';
 
@@ -24,7 +25,7 @@ export async function run(kind, name, input) {
   return entry;
 }
 
-// wrote keeps a line that a plugin wrote while its tool was called, or just after.
+// wrote stores a line that a plugin wrote while its tool was called, or just after.
 export function wrote(id, line) {
   sent.logs[id] = [...(sent.logs[id] ?? []), line].slice(-mostLines);
 }

@@ -1,9 +1,9 @@
-// Small things that belong to the page as a whole: the theme, toasts, and questions before something is done.
+// Parts that belong to the page as a whole: the theme, toasts, and questions before something is done.
 
 export const toasts = $state([]);
 let number = 0;
 
-// toast says something at the edge of the page. Errors stay until they are closed.
+// toast shows a message at the edge of the page. Errors stay until they are closed.
 export function toast(text, { kind = 'ok' } = {}) {
   const one = { id: ++number, text, kind };
   toasts.push(one);
@@ -17,8 +17,8 @@ export function dismiss(id) {
 
 export const question = $state({ now: null });
 
-// confirm asks before something is done and answers true or false: await confirm({title, text, action: 'Delete', danger: true}).
-// keep is what the other button says.
+// confirm asks before something is done and returns true or false: await confirm({title, text, action: 'Delete',
+// danger: true}). keep is the text of the other button.
 export function confirm({ title, text = '', action = 'Go on', keep = 'Cancel', danger = false }) {
   return new Promise((resolve) => {
     question.now = { title, text, action, keep, danger, resolve };
@@ -32,7 +32,7 @@ export function answer(yes) {
 
 export const theme = $state({ choice: document.documentElement.dataset.theme ?? 'system' });
 
-// setTheme keeps 'light', 'dark' or 'system' for the next visit.
+// setTheme stores 'light', 'dark' or 'system' for the next visit.
 export function setTheme(choice) {
   theme.choice = choice;
   if (choice === 'system') delete document.documentElement.dataset.theme;
@@ -41,6 +41,6 @@ export function setTheme(choice) {
     if (choice === 'system') localStorage.removeItem('patchbay.theme');
     else localStorage.setItem('patchbay.theme', choice);
   } catch {
-    // Storage can be forbidden: the choice then lasts as long as the page.
+    // The browser may forbid storage: then the choice lasts until the page is closed.
   }
 }

@@ -1,8 +1,8 @@
-// What a model writes, made ready to be shown: code in fences, and within a paragraph code, bold words and plain ones.
-// Nothing in it becomes HTML: pages put the parts into elements of their own.
+// Parses the text of a model for display: code in fences, and within a paragraph code, bold words and plain ones.
+// Nothing in it becomes HTML: pages put the parts into their own elements.
 
 // blocks: [{kind: 'code', language, text} | {kind: 'text', parts: [{kind: 'plain' | 'code' | 'bold', text}]}]. A fence
-// that is not closed yet, because the text is still coming, is code already.
+// that is not closed yet, because the text is still arriving, is code already.
 export function blocks(text) {
   const out = [];
   let plain = [];

@@ -1,6 +1,6 @@
-# JSON, in Bash alone. json_parse reads a text; then json_get and json_text find values in it by their paths.
-# They set REPLY, and fail where there is no such value.
-export LC_ALL=C # bytes: so that every text can be read, and quickly
+# JSON in pure Bash. json_parse reads a text; then json_get and json_text find values in it by their
+# paths. They set REPLY, and fail if there is no such value.
+export LC_ALL=C # bytes, so that any text can be read, and quickly
 
 json_parse() { # TEXT
     json_paths=() json_raws=() json_depth=0 json_rest=$1
@@ -21,7 +21,7 @@ json_get() { # PATH, such as params.arguments.text: the value as it is written
 
 json_text() { # PATH: a string, without its quotes and escapes
     json_get "$1" && [[ $REPLY == \"* ]] || return 1
-    local text=${REPLY:1:${#REPLY}-2} slash='\' quote='"' held=$'\001' # held: for a backslash that is meant; JSON has no such byte
+    local text=${REPLY:1:${#REPLY}-2} slash='\' quote='"' held=$'\001' # held stands for a literal backslash; JSON has no such byte
     text=${text//"$slash$slash"/"$held"}
     text=${text//"$slash$quote"/"$quote"}
     text=${text//"${slash}/"/"/"}
@@ -50,11 +50,11 @@ json_quote() { # TEXT: as a JSON string
 }
 
 json_space() {
-    # A long text is not copied for nothing: most have no spaces here.
+    # Copy a long text only if it begins with spaces, which is rare.
     [[ $json_rest != [$' \t\r\n']* ]] || json_rest=${json_rest#"${json_rest%%[!$' \t\r\n']*}"}
 }
 
-json_value() { # PATH: takes one value off json_rest, into json_raw, and notes it
+json_value() { # PATH: moves one value from json_rest to json_raw, and remembers it
     json_space
     case $json_rest in
     \"*) json_string ;;
@@ -72,7 +72,8 @@ json_word() { # a number, true, false or null
 }
 
 json_string() {
-    # Most texts are short and have no escapes. To look at the whole rest for each would take long where another one is large.
+    # Most texts are short and have no escapes. Matching all of json_rest for each would be slow if
+    # another text is large.
     [[ ${json_rest:0:200} =~ ^\"[^\"\\$'\001'-$'\037']*\" ]] || [[ $json_rest =~ ^\"[^\"\\$'\001'-$'\037']*((\\[\"\\/bfnrt]|\\u[0-9a-fA-F]{4})[^\"\\$'\001'-$'\037']*)*\" ]] || return 1
     json_raw=${BASH_REMATCH[0]}
     json_rest=${json_rest:${#json_raw}}
@@ -80,7 +81,7 @@ json_string() {
 
 json_members() { # PATH CLOSE: an object or a list
     local all=${json_rest:0:1} key count=0
-    ((++json_depth <= 100)) || return 1 # deeper than any message: Bash would crash
+    ((++json_depth <= 100)) || return 1 # no message is so deep, and Bash would crash
     json_rest=${json_rest:1}
     json_space
     while [[ $json_rest != "$2"* || $all == *, ]]; do
@@ -104,17 +105,17 @@ json_members() { # PATH CLOSE: an object or a list
     json_raw=$all$2 json_rest=${json_rest:1}
 }
 
-json_unicode() { # ESCAPE, at the end of REPLY: its character is added to REPLY, as UTF-8. json_length: where the text goes on
+json_unicode() { # ESCAPE: adds its character to REPLY, as UTF-8, and sets json_length to where the text continues
     local code=$((16#${1:2:4})) byte bytes
     json_length=$((${#REPLY} + 6))
-    if ((code >= 0xd800 && code < 0xdc00)) && [[ ${1:6} == \\u[dD][c-fC-F]* ]]; then # two halves of one
+    if ((code >= 0xd800 && code < 0xdc00)) && [[ ${1:6} == \\u[dD][c-fC-F]* ]]; then # two halves of one character
         code=$((0x10000 + ((code - 0xd800) << 10) + 16#${1:8:4} - 0xdc00))
         json_length=$((json_length + 6))
     fi
     if ((code <= 1)); then
-        bytes= # Bash has no NUL, and the other one is held
+        bytes= # Bash has no NUL, and 1 is the byte of held
     elif ((code == 0x5c)); then
-        bytes=1 # a backslash that is meant: held
+        bytes=1 # a literal backslash: the byte of held
     elif ((code < 0x80)); then
         bytes=$code
     elif ((code < 0x800)); then

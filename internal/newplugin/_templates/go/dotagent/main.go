@@ -1,4 +1,4 @@
-// Command my-plugin is a dotagent sink: it appends what an agent has printed to a file, with a
+// Command my-plugin is a dotagent sink: it appends the output of an agent to a file, under a
 // heading.
 package main
 
@@ -16,14 +16,14 @@ import (
 
 func main() { newPlugin().Main() }
 
-// settings are the config that an agent's manifest gives the plugin.
+// settings is the plugin's config in the manifest of an agent.
 type settings struct {
 	Path string `json:"path" doc:"The file; ~ is your home" min:"1"`
 }
 
-// newPlugin puts the plugin together; the tests do it too.
+// newPlugin makes the plugin, for main and for the tests.
 func newPlugin() *plugin.Plugin {
-	p := plugin.New("my-plugin", "0.1.0", "Appends what agents print to a file")
+	p := plugin.New("my-plugin", "0.1.0", "Appends the output of agents to a file")
 	config := plugin.Config(p, settings{})
 	plugin.On(p, plugin.JobSink, func(_ context.Context, e *plugin.JobEvent) plugin.Verdict { return plugin.Fail(keep(config.Path, e)) })
 	return p
@@ -47,7 +47,7 @@ func keep(path string, e *plugin.JobEvent) error {
 	return err
 }
 
-// expand replaces a leading ~, which nobody does for a plugin.
+// expand replaces a leading ~, which no shell has done here.
 func expand(path string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "~/")
 	if !ok {

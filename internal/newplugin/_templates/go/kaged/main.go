@@ -1,6 +1,6 @@
-// Command my-plugin is a kaged plugin: it keeps notes for the agent, and brings them back when a
-// session starts. What it offers is also declared in manifest.yaml: after a change, build it and
-// run `./my-plugin manifest kaged >manifest.yaml`.
+// Command my-plugin is a kaged plugin: it stores notes for the agent, and gives them to the model
+// when a session starts. manifest.yaml declares what it offers: after a change, build it and run
+// `./my-plugin manifest kaged >manifest.yaml`.
 package main
 
 import (
@@ -12,20 +12,20 @@ import (
 
 func main() { newPlugin().Main() }
 
-// notes is the plugin's functions, and what they share.
+// notes has the plugin's functions and their shared state.
 type notes struct{ state *plugin.State }
 
-// newPlugin puts the plugin together; the tests do it too.
+// newPlugin makes the plugin, for main and for the tests.
 func newPlugin() *plugin.Plugin {
-	p := plugin.New("my-plugin", "0.1.0", "Keeps notes, and brings them back when a session starts.")
+	p := plugin.New("my-plugin", "0.1.0", "Stores notes, and gives them to the model when a session starts.")
 	n := &notes{p.State()}
 	plugin.On(p, plugin.SessionStart, n.start)
-	plugin.Tool(p, "add", "Keep a note for later sessions.", n.add)
-	plugin.Tool(p, "list", "List the notes that were kept.", n.list)
+	plugin.Tool(p, "add", "Store a note for later sessions.", n.add)
+	plugin.Tool(p, "list", "List the stored notes.", n.list)
 	return p
 }
 
-// start is asked when a session starts: what it injects is told to the model.
+// start is called when a session starts. The model gets the text that it injects.
 func (n *notes) start(ctx context.Context, e *plugin.SessionEvent) plugin.Verdict {
 	all, err := n.list(ctx, struct{}{})
 	if err != nil || len(all) == 0 {
@@ -35,7 +35,7 @@ func (n *notes) start(ctx context.Context, e *plugin.SessionEvent) plugin.Verdic
 	return plugin.Modify()
 }
 
-// addIn is what the tool is given.
+// addIn has the arguments of the tool.
 type addIn struct {
 	Text string `json:"text" doc:"What to remember."`
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/patchbay-dev/patchbay/sdk/go/plugintest"
 )
 
-func TestNotesAreKept(t *testing.T) {
+func TestNotesAreStored(t *testing.T) {
 	host := plugintest.New(t, newPlugin(), plugin.Kaged, plugintest.Options{})
 	if out := plugintest.Fire(host, plugin.SessionStart, plugin.SessionEvent{SessionID: "1"}); out.Event.Inject != "" {
-		t.Errorf("there are no notes yet, and a session starts with %q", out.Event.Inject)
+		t.Errorf("without notes a session starts with %q", out.Event.Inject)
 	}
 	if got, err := host.Tool("add", map[string]string{"text": "tea"}); err != nil || got != "kept" {
 		t.Errorf("add: %q, %v", got, err)
@@ -25,14 +25,14 @@ func TestNotesAreKept(t *testing.T) {
 	}
 }
 
-func TestAddWantsAText(t *testing.T) {
+func TestAddNeedsAText(t *testing.T) {
 	host := plugintest.New(t, newPlugin(), plugin.Kaged, plugintest.Options{})
 	if _, err := host.Tool("add", map[string]int{}); err == nil {
-		t.Error("a note without a text was kept")
+		t.Error("a note without a text was stored")
 	}
 }
 
-// TestManifest: the file says what the plugin is.
+// TestManifest: manifest.yaml is up to date.
 func TestManifest(t *testing.T) {
 	want, err := newPlugin().Manifest(plugin.Kaged, "./my-plugin")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command my-plugin is an MCP server with one tool: it counts words.
+// Command my-plugin is an MCP server with one tool, which counts words.
 package main
 
 import (
@@ -12,19 +12,19 @@ import (
 
 func main() { newPlugin().Main() }
 
-// newPlugin puts the plugin together; the tests do it too.
+// newPlugin makes the plugin, for main and for the tests.
 func newPlugin() *plugin.Plugin {
 	p := plugin.New("my-plugin", "0.1.0", "Counts words")
 	plugin.Tool(p, "count", "Count the words, lines and characters of a text", count)
 	return p
 }
 
-// countIn is what the tool is given.
+// countIn has the arguments of the tool.
 type countIn struct {
 	Text string `json:"text" doc:"The text"`
 }
 
-// count is the tool. An error would be the answer of a call that failed.
+// count is the tool. If it returned an error, the call would fail with it.
 func count(_ context.Context, in countIn) (string, error) {
 	lines := strings.Count(in.Text, "\n")
 	if in.Text != "" && !strings.HasSuffix(in.Text, "\n") {

@@ -1,6 +1,7 @@
-// Command my-plugin is a mine plugin: it makes `git push --force` a `git push --force-with-lease`,
-// which never overwrites work that was not seen. What it hooks is also declared in
-// mine-plugin.toml: after a change, build it and run `./my-plugin manifest mine >mine-plugin.toml`.
+// Command my-plugin is a mine plugin: it turns `git push --force` into `git push
+// --force-with-lease`, which never overwrites commits that you have not fetched. mine-plugin.toml
+// declares its hooks: after a change, build it and run `./my-plugin manifest mine
+// >mine-plugin.toml`.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 
 func main() { newPlugin().Main() }
 
-// newPlugin puts the plugin together; the tests do it too.
+// newPlugin makes the plugin, for main and for the tests.
 func newPlugin() *plugin.Plugin {
 	p := plugin.New("my-plugin", "0.1.0", "Turns git push --force into --force-with-lease")
 	p.Author = "you"
@@ -19,7 +20,7 @@ func newPlugin() *plugin.Plugin {
 	return p
 }
 
-// lease is asked before git runs, and changes its arguments. plugin.Deny("…") would refuse the
+// lease is called before git runs, and changes its arguments. plugin.Deny("…") would refuse the
 // command.
 func lease(_ context.Context, e *plugin.CommandEvent) plugin.Verdict {
 	if len(e.Args) == 0 || e.Args[0] != "push" {

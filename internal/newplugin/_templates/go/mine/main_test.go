@@ -23,7 +23,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestManifest: the file says what the plugin is.
+// TestManifest: mine-plugin.toml is up to date.
 func TestManifest(t *testing.T) {
 	want, err := newPlugin().Manifest(plugin.Mine, "./my-plugin")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 func main() { newPlugin().Main() }
 
-// newPlugin puts the plugin together; the tests do it too.
+// newPlugin makes the plugin, for main and for the tests.
 func newPlugin() *plugin.Plugin {
 	p := plugin.New("my-plugin", "0.1.0", "Tells the date, and counts words")
 	plugin.On(p, plugin.PromptContext, date)
@@ -21,18 +21,18 @@ func newPlugin() *plugin.Plugin {
 	return p
 }
 
-// date is asked while a prompt is built: it adds to what the model knows.
+// date is called while a prompt is built. It adds the date to the prompt.
 func date(_ context.Context, e *plugin.ContextEvent) plugin.Verdict {
 	e.Add("# Date\nToday is " + time.Now().Format(time.DateOnly) + ".")
 	return plugin.Modify()
 }
 
-// countIn is what the tool is given.
+// countIn has the arguments of the tool.
 type countIn struct {
 	Text string `json:"text" doc:"The text"`
 }
 
-// count is the tool. An error would be the answer of a call that failed.
+// count is the tool. If it returned an error, the call would fail with it.
 func count(_ context.Context, in countIn) (string, error) {
 	lines := strings.Count(in.Text, "\n")
 	if in.Text != "" && !strings.HasSuffix(in.Text, "\n") {

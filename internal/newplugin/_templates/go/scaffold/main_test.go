@@ -24,7 +24,7 @@ func TestTheDateIsInTheContext(t *testing.T) {
 	host := plugintest.New(t, newPlugin(), plugin.Scaffold, plugintest.Options{})
 	before := time.Now().Format(time.DateOnly)
 	out := plugintest.Fire(host, plugin.PromptContext, plugin.ContextEvent{UserMessage: "hi", DynamicContext: "before"})
-	after := time.Now().Format(time.DateOnly) // another day, where it is midnight
+	after := time.Now().Format(time.DateOnly) // the next day, if midnight was in between
 	got := out.Event.DynamicContext
 	if !strings.HasPrefix(got, "before\n\n# Date") || !strings.Contains(got, before) && !strings.Contains(got, after) {
 		t.Errorf("the context is %q", got)

@@ -11,13 +11,13 @@ const test = require('node:test');
 
 const { invoke, validate } = require('./dotagent-plugin-my-plugin');
 
-test('a config needs a path that is no directory', () => {
+test('a config needs a path that is not a directory', () => {
   assert.deepStrictEqual(validate({ path: '~/notes.md' }), { ok: true });
   assert.throws(() => validate({ path: '/' }), /is a directory/);
   assert.throws(() => validate(/** @type {any} */ ({})), /path is missing/);
 });
 
-test('a message is kept under a heading', (t) => {
+test('a message is stored under a heading', (t) => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'my-plugin-'));
   t.after(() => fs.rmSync(dir, { recursive: true }));
   const file = path.join(dir, 'new', 'kept.md');

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 // @ts-check
-// my-plugin is a kaged plugin: it keeps notes for the agent, and brings them back when a session starts.
-// It reads messages from stdin, one line of JSON each, and writes messages to stdout. What is for the log goes to
-// stderr. What it offers is declared in manifest.yaml.
+// my-plugin is a kaged plugin: it stores notes for the agent, and gives them to the model when a
+// session starts. It reads messages from stdin, one line of JSON each, and writes messages to
+// stdout. Log messages go to stderr. manifest.yaml declares what it offers.
 'use strict';
 
 const readline = require('node:readline');
 
 /** @typedef {{jsonrpc: '2.0', id?: number | string, method?: string, params?: any, result?: any, error?: {message: string}}} Message */
-/** @typedef {(method: string, params: object) => Promise<any>} Ask asks the host for something. */
+/** @typedef {(method: string, params: object) => Promise<any>} Ask sends a request to the host. */
 
 /** @param {Ask} ask @returns {Promise<string[]>} */
 async function notes(ask) {
@@ -32,13 +32,13 @@ const answers = {
   shutdown: () => ({}),
 
   async 'my-plugin.add'({ text }, ask) {
-    if (typeof text !== 'string') throw new Error('text is missing, or no string');
+    if (typeof text !== 'string') throw new Error('text is missing, or not a string');
     await ask('kaged.storage.put', { key: 'notes', value: [...(await notes(ask)), text] });
     return 'kept';
   },
   'my-plugin.list': (params, ask) => notes(ask),
 
-  // What it injects is told to the model.
+  // The model gets the text that it injects.
   async 'kaged.hook.on_session_start'(params, ask) {
     const all = await notes(ask);
     return all.length > 0 ? { inject: ['Notes from earlier:', ...all.map((note) => `- ${note}`)].join('\n') } : null;
@@ -58,12 +58,12 @@ async function answer({ method = '', params = {} }, ask) {
   }
 }
 
-/** Speaks with the host until it says that this is the end, or stdin is closed. */
+/** Answers requests until the host sends shutdown or closes stdin. */
 function serve() {
   /** @type {Map<unknown, (answer: Message) => void>} */
   const asked = new Map();
-  let count = 0; // of questions to the host
-  let last = Promise.resolve(); // of the requests: they are answered one after another, lest two change the notes at once
+  let count = 0; // of requests to the host
+  let last = Promise.resolve(); // the last request: they are answered one after another, so that two do not change the notes at once
 
   /** @param {object} message */
   const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
@@ -90,10 +90,10 @@ function serve() {
       asked.delete(message.id);
       return;
     }
-    if (message.id === undefined) return; // a notification wants no answer
+    if (message.id === undefined) return; // a notification needs no answer
     last = last.then(async () => {
       send({ id: message.id, ...(await answer(message, ask)) });
-      if (message.method === 'shutdown') process.stdin.destroy(); // nothing is left to wait for: the plugin ends
+      if (message.method === 'shutdown') process.stdin.destroy(); // then nothing keeps Node running, and the plugin ends
     });
   });
 }

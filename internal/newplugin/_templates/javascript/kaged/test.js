@@ -9,7 +9,7 @@ const test = require('node:test');
 
 const { answer } = require('./my-plugin.js');
 
-/** A host that keeps what it is given. @param {string[]} notes */
+/** A host that stores the notes. @param {string[]} notes */
 function host(notes) {
   /** @param {string} method @param {any} params */
   return async (method, params) => {
@@ -21,21 +21,21 @@ function host(notes) {
 /** @param {string} method @param {object} params @param {string[]} notes @returns {Promise<any>} */
 const call = (method, params, notes) => answer({ jsonrpc: '2.0', id: 1, method, params }, host(notes));
 
-test('add puts a note behind the others', async () => {
+test('add adds a note after the others', async () => {
   const notes = ['tea'];
   assert.deepStrictEqual(await call('my-plugin.add', { text: 'milk' }, notes), { result: 'kept' });
   assert.deepStrictEqual(notes, ['tea', 'milk']);
 });
 
-test('add wants a text', async () => {
+test('add needs a text', async () => {
   assert.match((await call('my-plugin.add', {}, [])).error.message, /text is missing/);
 });
 
-test('list returns them', async () => {
+test('list returns the notes', async () => {
   assert.deepStrictEqual(await call('my-plugin.list', {}, ['tea']), { result: ['tea'] });
 });
 
-test('a session starts with them', async () => {
+test('a session starts with the notes', async () => {
   const { result } = await call('kaged.hook.on_session_start', { session_id: 's' }, ['tea']);
   assert.deepStrictEqual(result, { inject: 'Notes from earlier:\n- tea' });
   assert.deepStrictEqual(await call('kaged.hook.on_session_start', {}, []), { result: null });

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // @ts-check
-// my-plugin is an MCP server with one tool: it counts words. It needs nothing but Node.
-// It reads messages from stdin, one line of JSON each, and writes answers to stdout. What is for the log goes to stderr.
+// my-plugin is an MCP server with one tool, which counts words. It needs only Node. It reads
+// messages from stdin, one line of JSON each, and writes answers to stdout. Log messages go to
+// stderr.
 'use strict';
 
 const readline = require('node:readline');
@@ -10,7 +11,7 @@ const readline = require('node:readline');
 /** @typedef {{description: string, inputSchema: object, call: (args: any) => string}} Tool */
 
 /**
- * The tools, by name. What call throws is the answer of a call that failed.
+ * The tools, by name. If call throws, the error is the answer.
  * @type {Record<string, Tool>}
  */
 const tools = {
@@ -22,7 +23,7 @@ const tools = {
       properties: { text: { type: 'string', description: 'The text' } },
     },
     call({ text }) {
-      if (typeof text !== 'string') throw new Error('text is missing, or no string');
+      if (typeof text !== 'string') throw new Error('text is missing, or not a string');
       const words = text.split(/\s+/).filter(Boolean).length;
       const lines = text.split('\n').length - (text === '' || text.endsWith('\n') ? 1 : 0);
       return `words: ${words}, lines: ${lines}, characters: ${[...text].length}`;
@@ -42,7 +43,7 @@ function call(tool, args) {
 /** @param {Message} message */
 function answer({ method, params = {} }) {
   switch (method) {
-    case 'initialize': // with the client's version of the protocol: what is used here is the same in all of them
+    case 'initialize': // with the client's version of the protocol: the messages used here are the same in all versions
       return {
         result: {
           protocolVersion: params.protocolVersion ?? '2025-06-18',
@@ -71,7 +72,7 @@ function handle(line) {
     send({ id: null, error: { code: -32700, message: 'this is not JSON' } });
     return;
   }
-  if (message.id !== undefined) send({ id: message.id, ...answer(message) }); // a notification wants no answer
+  if (message.id !== undefined) send({ id: message.id, ...answer(message) }); // a notification needs no answer
 }
 
 /** @param {object} message */

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // @ts-check
-// my-plugin is a mine plugin: it makes `git push --force` a `git push --force-with-lease`, which never overwrites work
-// that was not seen. It is started for each call, with one JSON object on stdin. What it hooks is declared in
-// mine-plugin.toml.
+// my-plugin is a mine plugin: it turns `git push --force` into `git push --force-with-lease`, which
+// never overwrites commits that you have not fetched. It is started for each call, with one JSON
+// object on stdin. mine-plugin.toml declares its hooks.
 'use strict';
 
 const fs = require('node:fs');
@@ -11,8 +11,8 @@ const fs = require('node:fs');
 /** @typedef {{protocol_version: string, type: string, stage?: string, mode?: string, event?: string, context: Context}} Call */
 
 /**
- * The hooks, by stage. Each returns the command as it should run; without an answer it runs as it is. What one throws
- * refuses the command.
+ * The hooks, by stage. Each returns the changed command; without an answer the command runs unchanged. If one throws,
+ * the command is refused.
  * @type {Record<string, (context: Context) => Context | undefined>}
  */
 const hooks = {
@@ -23,7 +23,7 @@ const hooks = {
   },
 };
 
-/** @param {Call} call @returns {string} what goes to stdout */
+/** @param {Call} call @returns {string} the answer for stdout */
 function answer(call) {
   if (!String(call.protocol_version).startsWith('1.')) throw fault('UNSUPPORTED_PROTOCOL', 'unsupported protocol version');
   if (call.type === 'lifecycle') return JSON.stringify({ status: 'ok' }); // init, shutdown, health

@@ -18,12 +18,12 @@ const call = (args) => ({
   context: { command: 'git', args, flags: {}, result: null, timestamp: '2026-01-15T10:30:00Z' },
 });
 
-test('a forced push gets a lease', () => {
+test('a forced push gets --force-with-lease', () => {
   assert.deepStrictEqual(JSON.parse(answer(call(['push', '--force', 'origin']))).context.args, ['push', '--force-with-lease', 'origin']);
   assert.deepStrictEqual(JSON.parse(answer(call(['push', '-f']))).context.args, ['push', '--force-with-lease']);
 });
 
-test('another command is left alone', () => {
+test('another command is not changed', () => {
   assert.strictEqual(answer(call(['status', '--force'])), '');
 });
 
@@ -34,7 +34,7 @@ test('another protocol is refused', () => {
   assert.strictEqual(plugin.status, 1);
 });
 
-test('it is well', () => {
+test('health is ok', () => {
   const input = '{"protocol_version":"1.0.0","type":"lifecycle","event":"health"}';
   const plugin = spawnSync(path.join(__dirname, 'my-plugin.js'), { input, encoding: 'utf8' });
   assert.deepStrictEqual(JSON.parse(plugin.stdout), { status: 'ok' });

@@ -9,7 +9,7 @@ const test = require('node:test');
 
 const { answer, hooks, tools } = require('./my-plugin');
 
-test('it says what it offers', () => {
+test('initialize returns its manifest', () => {
   assert.strictEqual(/** @type {any} */ (answer({ jsonrpc: '2.0', id: 1, method: 'initialize' })).result.name, 'my-plugin');
 });
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""my-plugin is an MCP server with one tool: it counts words."""
+"""my-plugin is an MCP server with one tool, which counts words."""
 from patchbay_plugin import Plugin
 
 p = Plugin("my-plugin", "0.1.0", "Counts words")
@@ -7,7 +7,7 @@ p = Plugin("my-plugin", "0.1.0", "Counts words")
 
 @p.tool("Count the words, lines and characters of a text")
 def count(text: str) -> str:
-    """An exception would be the answer of a call that failed."""
+    """If it raised an exception, the call would fail with it."""
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
     return f"words: {len(text.split())}, lines: {lines}, characters: {len(text)}"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""my-plugin is a mine plugin: it makes `git push --force` a `git push --force-with-lease`, which never overwrites work
-that was not seen.
+"""my-plugin is a mine plugin: it turns `git push --force` into `git push --force-with-lease`, which never overwrites
+commits that you have not fetched.
 
-What it hooks is also declared in mine-plugin.toml: after a change, run `./my-plugin.py manifest mine >mine-plugin.toml`.
+mine-plugin.toml declares its hooks: after a change, run `./my-plugin.py manifest mine >mine-plugin.toml`.
 """
 from patchbay_plugin import CommandEvent, Modify, Plugin
 
@@ -11,7 +11,7 @@ p = Plugin("my-plugin", "0.1.0", "Turns git push --force into --force-with-lease
 
 @p.on("command.before", only="git")
 def lease(e: CommandEvent):
-    """Asked before git runs: it changes the arguments. Deny("…") would refuse the command."""
+    """Called before git runs: it changes the arguments. Deny("…") would refuse the command."""
     if e.args[:1] != ["push"]:
         return None
     e.args = ["--force-with-lease" if arg in ("--force", "-f") else arg for arg in e.args]

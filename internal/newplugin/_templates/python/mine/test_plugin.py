@@ -19,7 +19,7 @@ class Test(unittest.TestCase):
             with self.subTest(args), Host(p, "mine") as host:
                 self.assertEqual(host.fire("command.before", CommandEvent(command="git", args=args)).event.args, want)
 
-    def test_the_manifest_says_what_the_plugin_is(self):
+    def test_the_manifest_is_up_to_date(self):
         text = pathlib.Path(__file__).with_name("mine-plugin.toml").read_text()
         self.assertEqual(text, p.manifest("mine", "my-plugin.py"), "./my-plugin.py manifest mine >mine-plugin.toml")
 

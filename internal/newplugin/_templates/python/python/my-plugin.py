@@ -1,9 +1,9 @@
-"""Hides what looks like a secret in the results of tools, and says so below the answer."""
+"""Hides secrets in the results of tools, and says so below the answer."""
 import re
 
 __plugin__ = {"api": "1.0", "name": "my-plugin", "version": "0.1.0"}
 
-# A name that speaks of a secret, a sign, and what follows it.
+# The name of a secret, an equals sign or a colon, and the value.
 SECRET = re.compile(r"(?i)\b([\w-]*(?:password|passwd|secret|token|api[_-]?key)[\w-]*\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|\S+)")
 
 
@@ -14,7 +14,7 @@ def hide(text):
 
 @on_begin
 async def begin(ctx):
-    ctx.state["my-plugin"] = 0  # one object for all hooks of a request, and for other plugins
+    ctx.state["my-plugin"] = 0  # the state belongs to the turn, and all hooks of all plugins share it
 
 
 @on_tool_result

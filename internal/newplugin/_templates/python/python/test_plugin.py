@@ -1,6 +1,6 @@
 """Tests of my-plugin: python3 test_plugin.py
 
-They use the package that runs plugins, which the patchbay command has.
+They use the package that runs plugins, which is part of the patchbay command.
 """
 import asyncio
 import pathlib
@@ -17,7 +17,7 @@ FILE = pathlib.Path(__file__).with_name("my-plugin.py")
 
 
 def turn(output, answer):
-    """Takes one tool's result and an answer through the plugin, as a turn does."""
+    """Sends one tool's result and an answer through the plugin, as a turn does."""
 
     async def run():
         pipeline = PluginPipeline([load_plugin_from_file(FILE)])
@@ -31,12 +31,12 @@ def turn(output, answer):
 
 
 class Test(unittest.TestCase):
-    def test_a_secret_is_hidden_and_told_of(self):
+    def test_a_secret_is_hidden_and_counted(self):
         output, answer = turn("HOME=/root\nAPI_TOKEN=abc123\n", "Done.")
         self.assertEqual(output, "HOME=/root\nAPI_TOKEN=[hidden]\n")
         self.assertEqual(answer, "Done.\n\n(1 secrets hidden from the model)")
 
-    def test_other_results_are_left_alone(self):
+    def test_other_results_are_not_changed(self):
         self.assertEqual(turn("all is well", "Done."), ("all is well", "Done."))
 
     def test_quotes_are_kept_together(self):

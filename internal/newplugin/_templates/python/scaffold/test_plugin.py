@@ -23,7 +23,7 @@ class Test(unittest.TestCase):
     def test_the_date_is_in_the_context(self):
         days = [str(datetime.date.today())]
         context = self.host.fire("prompt.context", ContextEvent(user_message="hi", dynamic_context="before")).event.dynamic_context
-        days.append(str(datetime.date.today()))  # another day, where it is midnight
+        days.append(str(datetime.date.today()))  # the next day, if midnight was in between
         self.assertIn(context, [f"before\n\n# Date\nToday is {day}." for day in days])
 
 
