@@ -34,7 +34,7 @@ func TestSessions(t *testing.T) {
 			order := []string{"near by", "old one", "in other directories", "far away", "(no messages)"}
 			for i, live := 1, d.live(); i < len(order); i++ {
 				if strings.Index(live, order[i-1]) > strings.Index(live, order[i]) {
-					t.Errorf("%s stands behind %s:\n%s", order[i-1], order[i], live)
+					t.Errorf("%s comes after %s:\n%s", order[i-1], order[i], live)
 				}
 			}
 		})
