@@ -93,7 +93,7 @@ func TestLocateWithoutHome(t *testing.T) {
 func TestLocateRefusesAnotherUsersHome(t *testing.T) {
 	env := map[string]string{"HOME": abs("/h"), "PATCHBAY_HOME": "~bob/p"}
 	if _, err := Locate(func(name string) string { return env[name] }, "linux"); err == nil {
-		t.Error("~bob cannot be known")
+		t.Error("the home directory of another user was accepted")
 	}
 }
 

@@ -45,7 +45,7 @@ func TestRestartOverHTTP(t *testing.T) {
 // action changes only that mode.
 func TestExecutableOverHTTP(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes mean nothing here")
+		t.Skip("Windows has no file modes")
 	}
 	plugtest.NeedTool(t, "sh")
 	h := kagedHouse(t)

@@ -59,11 +59,11 @@ func TestEveryTurnIsKnown(t *testing.T) {
 		r := new(running)
 		_, done := begin(t, r, "a")
 		if r.interruptAll(time.Millisecond) {
-			t.Error("it has not ended")
+			t.Error("a running turn counts as ended")
 		}
 		done()
 		if !r.interruptAll(time.Minute) {
-			t.Error("it has ended")
+			t.Error("an ended turn counts as running")
 		}
 	})
 }

@@ -78,14 +78,14 @@ func TestSessions(t *testing.T) {
 			d.wantLive("ses_01test")
 		})
 	})
-	t.Run("there are none", func(t *testing.T) {
+	t.Run("without other sessions there is no list", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/sessions")
 			d.wantPrinted("there is no other session yet")
 			d.wantLive("Ask anything")
 		})
 	})
-	t.Run("new begins another one", func(t *testing.T) {
+	t.Run("/new begins another session", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
 			d.wantLive("context")
