@@ -103,7 +103,7 @@ func TestLocateCreatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(root); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it exists: %v", err)
+		t.Errorf("the directory was created: %v", err)
 	}
 }
 
