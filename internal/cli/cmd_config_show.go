@@ -25,9 +25,9 @@ func newConfigShowCommand(a *app) *cobra.Command {
 		Short: "Show the settings in force, and where each value comes from",
 		Long: `List every setting with its value and its source: a default, a line of your
 config.toml or of the project's .patchbay/config.toml, an environment variable,
-or a flag. With PREFIX, list only the settings whose names begin with it.
---model, --script and --listen are flags of chat and serve: the list shows the
-settings that these commands would have with them.
+or a flag. With PREFIX, list only the setting with this name, or the settings of
+the table with this name. --model, --script and --listen are flags of chat and
+serve: the list shows the settings that these commands would have with them.
 
 Secrets are never shown. For tokens, passwords in addresses, headers and
 variables of MCP servers, and the values of secrets.toml, the list only says
@@ -37,7 +37,7 @@ that they are set, and where.`,
   patchbay config show plugins.notes
   patchbay config show --set
   patchbay config show --json | jq -r '.[] | select(.source != "default").key'`,
-		Annotations: exits(exit{exitOK, "the settings were shown"}, exit{exitNotFound, "no setting begins with PREFIX"}),
+		Annotations: exits(exit{exitOK, "the settings were shown"}, exit{exitNotFound, "there is no setting or table PREFIX"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
@@ -104,7 +104,7 @@ func noSetting(prefix string, all []config.Setting) error {
 	for _, s := range all {
 		names = append(names, s.Key)
 	}
-	return &problem{kind: kindNotFound, err: fmt.Errorf("no setting begins with %q", prefix),
+	return &problem{kind: kindNotFound, err: fmt.Errorf("there is no setting or table %q", prefix),
 		fix: suggestName(prefix, names, "`patchbay config show` lists all settings; settings of plugins are listed only if a file sets them")}
 }
 

@@ -23,8 +23,8 @@ server: use its tools.`
 }
 
 // engineDir returns the data directory of the embedded engine. If the engine is another server, it
-// returns an error whose fix is instead.
-func (a *app) engineDir(instead string) (string, error) {
+// returns an error with the given fix.
+func (a *app) engineDir(fix string) (string, error) {
 	if err := a.checkPlaces(); err != nil {
 		return "", err
 	}
@@ -44,7 +44,7 @@ func (a *app) engineDir(instead string) (string, error) {
 		return "", err
 	}
 	if o.URL != "" {
-		return "", &problem{kind: kindFailed, fix: instead,
+		return "", &problem{kind: kindFailed, fix: fix,
 			err: errors.New("the engine is another server, set by [engine] url: its files are not here")}
 	}
 	return o.Dir, nil

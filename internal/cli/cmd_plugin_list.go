@@ -53,9 +53,9 @@ func (a *app) runPluginList(host *pluginhost.Host) error {
 	return nil
 }
 
-// findingsForList returns the findings that belong to a list of plugins: why plugins do not work,
-// which differ from what was recorded, and which files look like plugins but cannot be used, such
-// as one that is not executable.
+// findingsForList returns the findings for a list of plugins: plugins that do not work, plugins
+// that differ from what was recorded, and files that look like plugins but cannot be used, such as
+// a script that is not executable.
 func findingsForList(all []pluginhost.Finding) []pluginhost.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""

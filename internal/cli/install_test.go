@@ -69,7 +69,7 @@ func TestUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := writeUnit(unit{path: path, text: "3"}); err == nil {
-			t.Error("it was overwritten")
+			t.Error("a file of another program was overwritten")
 		}
 		if text, err := os.ReadFile(path); err != nil || string(text) != "2" {
 			t.Errorf("%q, %v", text, err)

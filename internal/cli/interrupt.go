@@ -56,7 +56,7 @@ func (w *watchdog) yield() (end func()) {
 	}
 }
 
-// left returns the time that remains for a command that was told to end at the time told.
+// left returns the time that remains for a command that got its signal at the time told.
 func (w *watchdog) left(told time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

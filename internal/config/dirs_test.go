@@ -93,7 +93,7 @@ func TestLocateWithoutHome(t *testing.T) {
 func TestLocateRefusesAnotherUsersHome(t *testing.T) {
 	env := map[string]string{"HOME": abs("/h"), "PATCHBAY_HOME": "~bob/p"}
 	if _, err := Locate(func(name string) string { return env[name] }, "linux"); err == nil {
-		t.Error("~bob cannot be known")
+		t.Error("the home directory of another user was accepted")
 	}
 }
 
@@ -103,7 +103,7 @@ func TestLocateCreatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(root); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it exists: %v", err)
+		t.Errorf("the directory was created: %v", err)
 	}
 }
 

@@ -24,9 +24,9 @@ func Sections() []Section {
 	return []Section{
 		{Keys: []Key{
 			{Name: "trust", Default: `"record"`,
-				Doc: `How plugins are treated that are not in patchbay.lock or have changed: "record" (warn) or "locked" (do not start them).`},
+				Doc: `How to treat plugins that are not in patchbay.lock, or have changed: "record" (warn) or "locked" (do not start them).`},
 			{Name: "sandbox", Default: `"kaged"`,
-				Doc: `Whose declared capabilities are enforced: "kaged" plugins', "declared" (mine and dotagent too) or "off".`},
+				Doc: `Which plugins are confined to their declared capabilities: "kaged", "declared" (mine and dotagent too) or "off" (none).`},
 		}},
 		modelSection(),
 		{Name: "chat", Doc: "The agent.", Keys: []Key{
@@ -59,13 +59,13 @@ func Sections() []Section {
 		}},
 		{Name: "mcp", List: true, Doc: "An MCP server that is a program, as a plugin.", Keys: []Key{
 			{Name: "name", Otherwise: "required", Example: `"files"`, Doc: "The plugin's name, as in [plugins.files]."},
-			{Name: "command", Otherwise: "url says where the server is", Example: `["files-server", "--stdio"]`, Doc: "The program and its arguments."},
+			{Name: "command", Otherwise: "none; the server is at url", Example: `["files-server", "--stdio"]`, Doc: "The program and its arguments."},
 			{Name: "env", Default: `{}`, Doc: "Variables of the program; ${NAME} stands for a secret of secrets.toml."},
 			{Name: "prefix", Otherwise: "the server's name and _", Example: `"files_"`, Doc: "Text that is put before the names of its tools and prompts."},
 		}},
 		{Name: "mcp", List: true, Doc: "An MCP server at an address, as a plugin.", Keys: []Key{
 			{Name: "name", Otherwise: "required", Example: `"issues"`, Doc: "The plugin's name."},
-			{Name: "url", Otherwise: "command says which program it is", Example: `"https://mcp.example.com/"`, Doc: "Where the server is."},
+			{Name: "url", Otherwise: "none; the server is the program of command", Example: `"https://mcp.example.com/"`, Doc: "Where the server is."},
 			{Name: "headers", Default: `{}`, Doc: "Headers of every request; ${NAME} stands for a secret of secrets.toml."},
 		}},
 	}
@@ -95,9 +95,9 @@ func engineSection() Section {
 func pluginSection() Section {
 	return Section{Name: "plugins.NAME", Doc: "One plugin, by its name, whatever its dialect; or [plugins.\"DIALECT:NAME\"].", Keys: []Key{
 		{Name: "enabled", Default: `true`, Doc: "Whether the plugin takes part."},
-		{Name: "priority", Otherwise: "what the plugin says, else 500", Example: `500`, Doc: "The order of plugins at a point: lower runs first."},
-		{Name: "timeout", Otherwise: "the dialect's", Example: `"5s"`, Doc: "How long a hook may take."},
-		{Name: "tool_timeout", Otherwise: "the dialect's", Example: `"2m"`, Doc: "How long a tool or method may take."},
+		{Name: "priority", Otherwise: "the plugin's own, else 500", Example: `500`, Doc: "The order of plugins at a point: lower runs first."},
+		{Name: "timeout", Otherwise: "set by the dialect", Example: `"5s"`, Doc: "How long a hook may take."},
+		{Name: "tool_timeout", Otherwise: "set by the dialect", Example: `"2m"`, Doc: "How long a tool or method may take."},
 		{Name: "standby", Default: `0`, Doc: "mine and dotagent: how many processes are started ahead and wait for their call."},
 		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list."},
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
@@ -111,11 +111,11 @@ func pluginSection() Section {
 func limitsSection() Section {
 	return Section{Name: "plugins.NAME.limits", Doc: "What that plugin may use. Its storage always has a limit.", Keys: []Key{
 		{Name: "memory", Otherwise: "no limit", Example: `"256MB"`, Doc: "Memory; K, M and G are powers of 1024."},
-		{Name: "processes", Otherwise: "no limit", Example: `20`, Doc: "Processes, with their threads."},
+		{Name: "processes", Otherwise: "no limit", Example: `20`, Doc: "The number of its processes, including threads."},
 		{Name: "open_files", Otherwise: "no limit", Example: `100`, Doc: "Open files in each process."},
 		{Name: "cpu_time", Otherwise: "no limit", Example: `"10m"`, Doc: "CPU time of each process."},
-		{Name: "output", Otherwise: "the dialect's", Example: `"1MB"`, Doc: "The size of one answer."},
-		{Name: "storage", Default: `"64MB"`, Doc: "Keys and values that it stores in the host."},
-		{Name: "storage_keys", Default: `10000`, Doc: "How many keys it stores."},
+		{Name: "output", Otherwise: "set by the dialect", Example: `"1MB"`, Doc: "The size of one answer."},
+		{Name: "storage", Default: `"64MB"`, Doc: "The size of the keys and values that it stores in the host."},
+		{Name: "storage_keys", Default: `10000`, Doc: "How many keys it may store."},
 	}}
 }

@@ -34,7 +34,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 						t.Errorf("error %v", err)
 					}
 				case <-time.After(time.Minute):
-					t.Fatal("it waits")
+					t.Fatal("loading the file does not return")
 				}
 			})
 		}

@@ -34,7 +34,7 @@ func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 		}
 	}
 	if got := s.do("GET", "/plugin/fatal", ""); got.status != http.StatusNotFound {
-		t.Errorf("it was saved: %d %s", got.status, got.body)
+		t.Errorf("the code was saved: %d %s", got.status, got.body)
 	}
 	s.works("code that ends interpreters")
 }

@@ -127,14 +127,14 @@ func TestPluginsOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := h.say(c, id, "2").Text; got != "hi b a" {
-		t.Errorf("with the flag on, those of the session, in its order: %q", got)
+		t.Errorf("with the flag on, the plugins of the session take part, in its order: %q", got)
 	}
 	if got := h.say(c, h.session(c), "3").Text; got != "hi" {
 		t.Errorf("a session without plugins has none: %q", got)
 	}
 	r, err := c.Turn(t.Context(), TurnRequest{Session: id, Text: "4"})
 	if err != nil || r.Text != "hi a b" {
-		t.Errorf("at a terminal, all of them: %+v, %v", r, err)
+		t.Errorf("at a terminal, all plugins take part: %+v, %v", r, err)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if found, err := (turns{c}).Interrupt(t.Context(), id); err != nil || found {
-		t.Errorf("nothing runs any more: %t, %v", found, err)
+		t.Errorf("interrupted after the turn has ended: %t, %v", found, err)
 	}
 }
 

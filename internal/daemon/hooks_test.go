@@ -293,10 +293,10 @@ func TestHookDaemons(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.askToYield(t.Context(), s.socket, true); err == nil {
-			t.Error("two were told to take the place")
+			t.Error("two daemons may take the place")
 		}
 		if got := s.overSocketHealth(t); !got {
-			t.Error("it is gone")
+			t.Error("the daemon has ended")
 		}
 	})
 	t.Run("it reads its files again when they have changed", func(t *testing.T) {

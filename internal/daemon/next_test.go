@@ -21,6 +21,6 @@ func TestNextRuns(t *testing.T) {
 		t.Errorf("%v", runs)
 	}
 	if runs := nextRuns(&job.Schedule{}, now); runs == nil || len(runs) != 0 {
-		t.Errorf("of none: %v", runs)
+		t.Errorf("runs of an empty schedule: %v", runs)
 	}
 }

@@ -250,7 +250,7 @@ func TestADirectoryThatIsGone(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := s.do("DELETE", "/session/"+id, ""); got.status >= 300 {
-		t.Errorf("it cannot be deleted: %d %s", got.status, got.body)
+		t.Errorf("the session cannot be deleted: %d %s", got.status, got.body)
 	}
 }
 
@@ -311,6 +311,6 @@ func TestAProjectWhoseConfigIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 200 {
-		t.Errorf("when it is repaired: %d %s", got.status, got.body)
+		t.Errorf("after the file is corrected: %d %s", got.status, got.body)
 	}
 }

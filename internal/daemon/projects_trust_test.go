@@ -53,7 +53,7 @@ func TestEachProjectByItsOwnTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := h.enhanced(c, other); !strings.Contains(got, `"at `+other+`"`) {
-		t.Errorf("once it is trusted: %s", got)
+		t.Errorf("after the project is trusted: %s", got)
 	}
 }
 

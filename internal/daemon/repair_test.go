@@ -30,10 +30,10 @@ func TestRestartOverHTTP(t *testing.T) {
 		t.Errorf("from %+v to %+v", before.PluginInfo, after.PluginInfo)
 	}
 	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); got.status != 200 {
-		t.Errorf("it does not work: %d %s", got.status, got.body)
+		t.Errorf("the restarted plugin does not work: %d %s", got.status, got.body)
 	}
 	if got := s.do("POST", "/v1/plugins/nobody/restart", ""); got.status != 404 {
-		t.Errorf("of an unknown plugin: %d %s", got.status, got.body)
+		t.Errorf("restart of an unknown plugin: %d %s", got.status, got.body)
 	}
 	s.changeConfig(`{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
 	if got := s.do("POST", "/v1/plugins/notes/restart", ""); got.status != 409 || !strings.Contains(got.body, "disabled") {
@@ -45,7 +45,7 @@ func TestRestartOverHTTP(t *testing.T) {
 // action changes only that mode.
 func TestExecutableOverHTTP(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes mean nothing here")
+		t.Skip("Windows has no file modes")
 	}
 	plugtest.NeedTool(t, "sh")
 	h := kagedHouse(t)
@@ -61,7 +61,7 @@ func TestExecutableOverHTTP(t *testing.T) {
 		}
 	}
 	if got := s.do("POST", "/v1/plugins/notes/executable", ""); got.status != 409 {
-		t.Errorf("of a plugin that works: %d %s", got.status, got.body)
+		t.Errorf("a working plugin was made executable: %d %s", got.status, got.body)
 	}
 	if got := s.do("POST", "/v1/plugins/dotagent:shout/executable", "").plugin(t); got.State == "broken" {
 		t.Errorf("%+v", got.PluginInfo)

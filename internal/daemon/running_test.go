@@ -49,21 +49,21 @@ func TestEveryTurnIsKnown(t *testing.T) {
 			go func() { <-ctx.Done(); done() }()
 		}
 		if !r.interruptAll(time.Minute) {
-			t.Error("not all have ended")
+			t.Error("not all turns have ended")
 		}
 		if _, _, err := r.begin(t.Context(), "a"); !errors.Is(err, errStopping) {
-			t.Errorf("one more: %v", err)
+			t.Errorf("a turn after the shutdown: %v", err)
 		}
 	})
 	t.Run("shutdown waits a limited time for a turn that does not end", func(t *testing.T) {
 		r := new(running)
 		_, done := begin(t, r, "a")
 		if r.interruptAll(time.Millisecond) {
-			t.Error("it has not ended")
+			t.Error("a running turn counts as ended")
 		}
 		done()
 		if !r.interruptAll(time.Minute) {
-			t.Error("it has ended")
+			t.Error("an ended turn counts as running")
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestCancelOverHTTP(t *testing.T) {
 		t.Errorf("status %d, run %s", got, status(id))
 	}
 	if got := post("/v1/runs/" + id + "/cancel"); got != http.StatusConflict {
-		t.Errorf("once more: %d", got)
+		t.Errorf("cancelled a second time: %d", got)
 	}
 	if got := post("/v1/runs/sleeper/one/20260101T000000.000Z/cancel"); got != http.StatusNotFound {
 		t.Errorf("an unknown run: %d", got)

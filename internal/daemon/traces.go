@@ -161,7 +161,7 @@ func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before ui
 	}
 }
 
-// AllTraces returns the newest traces that match a query, at most so many, the oldest first.
+// AllTraces returns the newest traces that match a query, at most this many, the oldest first.
 func AllTraces(ctx context.Context, j *journal.Journal, q TraceQuery, most int) ([]KeptTrace, error) {
 	var all []KeptTrace
 	err := eachTrace(ctx, j, &q, 0, func(t *KeptTrace) bool {

@@ -117,7 +117,7 @@ func TestACommandThatTheGuardLetPassFailsTheDemo(t *testing.T) {
 
 func TestTheShellOfTheDemoRunsNothing(t *testing.T) {
 	if _, err := noShell.Run(t.Context(), chat.Call{}); err == nil {
-		t.Error("it ran something")
+		t.Error("the shell ran a command")
 	}
 }
 

@@ -68,7 +68,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("the keys are %s", got)
 	}
 	if top.Text("z", "") != "x" || top.Text("none", "y") != "y" || top.Duration("d") != time.Minute {
-		t.Error("texts")
+		t.Error("a text, a default or a duration is wrong")
 	}
 	if top.List("b") == nil || top.List("none") != nil {
 		t.Error("an empty list and a missing list must differ")
@@ -80,7 +80,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("as JSON it is %s", got)
 	}
 	if all := top.Tables("l"); len(all) != 2 || !*all[0].Flag("k") || *all[1].Flag("k") || all[1].Self.Path() != "l[1]" {
-		t.Error("tables")
+		t.Error("the list of tables is wrong")
 	}
 	if line, column := top.Position("l", 1, "k"); line != 10 || column != 5 {
 		t.Errorf("the place is %d:%d", line, column)

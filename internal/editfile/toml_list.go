@@ -111,8 +111,9 @@ func (d *tomlDoc) wholeSection(section int) splice {
 }
 
 // MaskTOML returns data for showing: each value for which hide returns a text is replaced with that
-// text. hide gets the keys that lead to a value that is not a table, without the indexes of lists,
-// and the value as written. It returns "" for a value that may be shown.
+// text. hide is called for values that are not tables. It gets the keys that lead to the value,
+// without the indexes of lists, and the value as written. It returns "" for a value that may be
+// shown.
 func MaskTOML(data []byte, hide func(path []string, value string) string) []byte {
 	var out []byte
 	done := 0

@@ -47,7 +47,7 @@ func TestBucketLosesItsTTL(t *testing.T) {
 		eventually(t, "the time limit is over", func() bool {
 			v, err := b.Get(t.Context(), "k")
 			if err != nil {
-				t.Fatalf("it is gone: %v", err)
+				t.Fatalf("the value is gone: %v", err)
 			}
 			now, err := b.Now(t.Context())
 			return err == nil && now.Sub(v.Time) > 2*ttl

@@ -138,7 +138,7 @@ type Record struct {
 type QueueConfig struct {
 	Name       string
 	AckWait    time.Duration // a job whose taker says nothing for this time is given to another; 0: 30 s
-	MaxDeliver int           // a job that was taken so often without success is dropped and logged; 0: never
+	MaxDeliver int           // a job that was taken this often without success is dropped and logged; 0: never
 	Dedup      time.Duration // how long an item's id is remembered; 0: a minute
 }
 

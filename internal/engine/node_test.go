@@ -16,7 +16,7 @@ func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
 			t.Errorf("the connection was told %d times to dial again", told)
 		}
 	})
-	t.Run("a later one", func(t *testing.T) {
+	t.Run("a later connection", func(t *testing.T) {
 		e := open(t, Options{Dir: t.TempDir()})
 		s := openStream(t, e, "s")
 		appendTo(t, s, "t", "before")

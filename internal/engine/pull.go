@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// A follower asks for at most so many messages, and so many bytes, at a time. The bytes must be
-	// more than the largest message.
+	// A follower asks for at most this many messages, and this many bytes, at a time. The bytes
+	// must be more than the largest message.
 	pullMessages, pullBytes = 128, 3 * maxValue
 	// pullExpires is when the server ends a request that is not fulfilled. It is at least two
 	// heartbeats.

@@ -136,7 +136,7 @@ func TestReadPages(t *testing.T) {
 			kind = "wanted"
 		}
 		if !j.Post(kind, "ses_a", json.RawMessage(fmt.Sprint(i))) {
-			t.Fatal("dropped")
+			t.Fatal("the event was dropped")
 		}
 	}
 	if err := j.Close(); err != nil {
@@ -237,7 +237,7 @@ func TestPost(t *testing.T) {
 		j := New(openEngine(t), Options{})
 		for _, data := range []string{"1", "2", "3"} {
 			if !j.Post("k", "", json.RawMessage(data)) {
-				t.Fatal("dropped")
+				t.Fatal("the event was dropped")
 			}
 		}
 		if err := j.Close(); err != nil {

@@ -25,7 +25,7 @@ func TestNewest(t *testing.T) {
 				turn = fmt.Sprint("turn", i/100)
 			}
 			if !writer.PostTurn(kind, session, turn, json.RawMessage(fmt.Sprint(i))) {
-				t.Fatal("dropped")
+				t.Fatal("the event was dropped")
 			}
 		}
 		if err := writer.Close(); err != nil {
@@ -128,7 +128,7 @@ func TestRareEventsCostNoScan(t *testing.T) {
 			kind, turn = "rare", fmt.Sprint("turn", i)
 		}
 		if !writer.PostTurn(kind, fmt.Sprint("ses", i%10), turn, json.RawMessage("1")) {
-			t.Fatal("dropped")
+			t.Fatal("the event was dropped")
 		}
 	}
 	if err := writer.Close(); err != nil {

@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 					t.Errorf("got %v and %v, want %v", first, later, c.want)
 				}
 				if c.want[1] != Unsure && len(j.stale) != 0 {
-					t.Errorf("it remembers %v", j.stale)
+					t.Errorf("the judge remembers %v", j.stale)
 				}
 			})
 		})

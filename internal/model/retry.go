@@ -178,7 +178,7 @@ func (m *remote) transportError(err error) *Error {
 	return e
 }
 
-// backoff returns the pause after so many tries: between half and all of a time that doubles, so
+// backoff returns the pause after this many tries: between half and all of a time that doubles, so
 // that many clients do not come back at once.
 func backoff(tries int) time.Duration {
 	full := firstWait << min(tries-1, 5)

@@ -239,8 +239,8 @@ func TestWithoutADesktopTheErrorHasEveryReason(t *testing.T) {
 	}
 }
 
-// TestReachFailsWithoutADesktop: Reach fails without a desktop, although notify-send
-// --version works.
+// TestReachFailsWithoutADesktop: Reach fails without a desktop, although notify-send --version
+// works.
 func TestReachFailsWithoutADesktop(t *testing.T) {
 	m := newMachine(t, "linux", "notify-send")
 	if err := m.notifier(t, Desktop, nil).Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no desktop") {

@@ -52,7 +52,7 @@ func (t *text) add(value, shown string) {
 	t.shown += shown
 }
 
-// variable splits "NAME}rest". Its errors do not quote what stands before the brace, because a user
+// variable splits "NAME}rest". Its errors do not quote the text before the brace, because a user
 // may have written the secret itself there.
 func variable(s string) (name, rest string, err error) {
 	name, rest, ok := strings.Cut(s, "}")

@@ -59,7 +59,7 @@ type Query struct {
 	Host       string // the [Session.Origin]; "": any
 	Own        bool   // only sessions that can be continued here, not those of other agents
 	Said       bool   // only sessions with messages
-	Limit      int    // at most so many; 0: DefaultPage
+	Limit      int    // at most this many; 0: DefaultPage
 }
 
 // Wants reports whether a session matches. It does not check Said, for which the transcript is
@@ -121,7 +121,7 @@ func (e *BusyError) Error() string {
 
 // A PageRequest asks for a page of sessions.
 type PageRequest struct {
-	Limit  int    // at most so many; 0: DefaultPage
+	Limit  int    // at most this many; 0: DefaultPage
 	Cursor string // the Next of the page before; "": begin with the newest session
 }
 

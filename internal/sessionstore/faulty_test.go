@@ -45,8 +45,8 @@ func (h hanging) Append(ctx context.Context, _ engine.Append) (uint64, error) {
 // A faulty stream loses answers to appends, or the appends themselves.
 type faulty struct {
 	engine.Stream
-	loseAnswers  atomic.Int32 // so many appends are written but return an error
-	loseRequests atomic.Int32 // so many appends are not written
+	loseAnswers  atomic.Int32 // this many appends are written but return an error
+	loseRequests atomic.Int32 // this many appends are not written
 	forgetful    atomic.Bool  // ids are not remembered
 	reads        atomic.Int32 // how often Read was called
 }

@@ -109,7 +109,7 @@ func prepare(t *testing.T, dir string) string {
 	return id
 }
 
-// checkAftermath begins the next turn, and checks that it finds at least so many messages.
+// checkAftermath begins the next turn, and checks that it finds at least acked messages.
 func checkAftermath(t *testing.T, s *Store, id string, acked int) {
 	t.Helper()
 	turn := beginWhenFree(t, s, id)

@@ -68,7 +68,7 @@ func converse(t *testing.T, s *Store, id, question string) {
 	end(t, turn, session.Done)
 }
 
-// long makes a session with so many turns.
+// long makes a session with this many turns.
 func long(t *testing.T, s *Store, turns int) string {
 	t.Helper()
 	id := create(t, s, session.Session{Title: "long"}).ID

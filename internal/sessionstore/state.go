@@ -86,9 +86,9 @@ func messageBytes(m *model.Message) int {
 // said returns the messages for reading. Messages that are added later do not appear in the list.
 func (s *state) said() []model.Message { return s.messages[:len(s.messages):len(s.messages)] }
 
-// repairs returns the entries that must be added to a transcript before a new turn can begin:
-// results for tool calls without one, because models reject a conversation without them, and an end
-// for a turn without one. If only some of them are written, the next call returns the others.
+// repairs returns the entries that must be added to a transcript before a new turn can begin: a
+// result for each tool call without one, because models reject such a conversation, and an end for
+// a turn without one. If only some of them are written, the next call returns the others.
 func (s *state) repairs() []session.Entry {
 	var add []session.Entry
 	for _, call := range unanswered(s.messages) {

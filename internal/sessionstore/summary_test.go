@@ -158,7 +158,7 @@ func TestRemove(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		if _, err := s.Get(ctx, one.ID); err != nil {
-			t.Errorf("it is still there: %v", err)
+			t.Errorf("the session is still stored: %v", err)
 		}
 	}
 	t.Run("a turn is running", func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 		put(t, b, "d", string(text(399))) // the same again
 		wantExact(t, b)
 	})
-	t.Run("in keys", func(t *testing.T) {
+	t.Run("in the number of keys", func(t *testing.T) {
 		b := open(t).Plugin("notes", Quota{Keys: 3})
 		for _, key := range []string{"a", "b", "c"} {
 			put(t, b, key, "1")

@@ -32,12 +32,12 @@ func TestApprovalsOfAProject(t *testing.T) {
 			}
 			for _, cmd := range []string{"git status; rm -rf /", "git status && x", "git -c a=b status", "rm x"} {
 				if a := d.ask(d.t.Context(), "shell", `{"cmd":"`+cmd+`"}`); a.done {
-					t.Errorf("%s was not asked about", cmd)
+					t.Errorf("the user was not asked about %s", cmd)
 				}
 				d.keys("n")
 			}
 			if a := d.ask(d.t.Context(), "write_file", `{"cmd":"git status"}`); a.done {
-				t.Error("another tool was not asked about")
+				t.Error("the user was not asked about another tool")
 			}
 		})
 	})

@@ -58,7 +58,7 @@ func strategies() []choice {
 	return []choice{
 		{text: "summarize", about: "the model summarizes the conversation"},
 		{text: "drop", about: "the oldest messages are removed"},
-		{text: "checkpoint", about: "only goal, state and open questions stay"},
+		{text: "checkpoint", about: "the model writes down goal, state and what is open"},
 		{text: "delegate", about: "a plugin does it"},
 	}
 }

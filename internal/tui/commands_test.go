@@ -137,7 +137,7 @@ func TestCommands(t *testing.T) {
 	t.Run("clear clears the screen", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			if d.enter("/clear"); !d.cleared {
-				t.Error("it did not")
+				t.Error("the screen was not cleared")
 			}
 		})
 	})
@@ -145,7 +145,7 @@ func TestCommands(t *testing.T) {
 		t.Run(name+" leaves", func(t *testing.T) {
 			drive(t, func(d *driver) {
 				if d.enter(name); !d.quit {
-					t.Error("it stayed")
+					t.Error("the program did not end")
 				}
 			})
 		})

@@ -52,7 +52,7 @@ func TestHighlight(t *testing.T) {
 	}
 	t.Run("an unknown language has one colour", func(t *testing.T) {
 		if newHighlighter("brainfuck") != nil || newHighlighter("") != nil {
-			t.Error("it is known")
+			t.Error("there is a highlighter")
 		}
 	})
 }

@@ -275,7 +275,7 @@ func TestMenu(t *testing.T) {
 			d.write("/")
 			d.keys("esc")
 			if d.s.turn == nil || d.s.turn.interrupted || len(d.s.input.menu()) != 0 {
-				t.Error("it interrupted, or the menu is open")
+				t.Error("the turn was interrupted, or the menu is still open")
 			}
 		})
 	})

@@ -22,7 +22,7 @@ func (s *screen) model(arg string) tea.Cmd {
 		s.printError("the model stays " + modelName(s.talk.Model()) + ": " + errorText(err))
 		return nil
 	}
-	s.printNote(modelName(s.talk.Model()) + " answers from the next message on, in this conversation")
+	s.printNote(modelName(s.talk.Model()) + " answers from the next message on, until you leave")
 	return nil
 }
 
@@ -40,7 +40,7 @@ func (s *screen) showModel() {
 		s.printWarning(s.offlineText())
 		return
 	}
-	s.printNote("/model PROVIDER:NAME changes it in this conversation; --model, $PATCHBAY_MODEL and [model] in the config set it for new ones")
+	s.printNote("/model PROVIDER:NAME changes it until you leave; --model, $PATCHBAY_MODEL and [model] in the config set it at the start")
 }
 
 // offlineText is shown if the offline model answers.

@@ -34,7 +34,7 @@ func TestSessions(t *testing.T) {
 			order := []string{"near by", "old one", "in other directories", "far away", "(no messages)"}
 			for i, live := 1, d.live(); i < len(order); i++ {
 				if strings.Index(live, order[i-1]) > strings.Index(live, order[i]) {
-					t.Errorf("%s stands behind %s:\n%s", order[i-1], order[i], live)
+					t.Errorf("%s comes after %s:\n%s", order[i-1], order[i], live)
 				}
 			}
 		})
@@ -78,14 +78,14 @@ func TestSessions(t *testing.T) {
 			d.wantLive("ses_01test")
 		})
 	})
-	t.Run("there are none", func(t *testing.T) {
+	t.Run("without other sessions there is no list", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/sessions")
 			d.wantPrinted("there is no other session yet")
 			d.wantLive("Ask anything")
 		})
 	})
-	t.Run("new begins another one", func(t *testing.T) {
+	t.Run("/new begins another session", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
 			d.wantLive("context")

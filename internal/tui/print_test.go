@@ -39,7 +39,7 @@ func TestPrinter(t *testing.T) {
 }
 
 func TestResize(t *testing.T) {
-	t.Run("the live part follows", func(t *testing.T) {
+	t.Run("the live part is drawn in the new size", func(t *testing.T) {
 		drive(t, func(d *driver) { // the driver checks the width of every line
 			d.write(strings.Repeat("long ", 30))
 			for _, w := range []int{120, 40, 20, 80} {
@@ -81,7 +81,7 @@ func TestIdle(t *testing.T) {
 			d.post(nil)
 			d.advance(time.Minute)
 			if before || d.s.ticking || len(d.take()) != 0 {
-				t.Error("something ticks")
+				t.Error("a tick was sent, or is due")
 			}
 		})
 	})

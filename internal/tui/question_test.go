@@ -54,10 +54,10 @@ func TestQuestion(t *testing.T) {
 			d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
 			d.keys("a")
 			if again := d.ask(d.t.Context(), "shell", `{"cmd":"b"}`); !again.answer.Allowed {
-				t.Error("shell was asked for again")
+				t.Error("the user was asked about shell again")
 			}
 			if other := d.ask(d.t.Context(), "write_file", `{}`); other.done {
-				t.Error("write_file was not asked for")
+				t.Error("the user was not asked about write_file")
 			}
 		})
 	})

@@ -64,14 +64,14 @@ func TestRun(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	t.Run("none begins when they are closed", func(t *testing.T) {
+	t.Run("no call begins after close", func(t *testing.T) {
 		var c calls
 		if !c.begin() {
-			t.Fatal("none begins at all")
+			t.Fatal("a call could not begin before close")
 		}
 		c.end()
 		if err := c.close(); err != nil || c.begin() {
-			t.Errorf("%v, or one began", err)
+			t.Errorf("close: %v, or a call began after it", err)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func (t *stream) proseCut(l look) cut {
 
 // verseCut finds a cut in a paragraph whose lines are kept as they are, between two of its lines.
 // The part below is drawn by itself later, so the two lines behind the cut must show by themselves
-// that its lines are to be kept.
+// that its lines must be kept.
 func verseCut(l look, text string, width int) cut {
 	lines := strings.SplitAfter(text, "\n")
 	last := len(lines) - 1 // the line that still grows

@@ -146,7 +146,7 @@ func TestInterrupt(t *testing.T) {
 				d.wantPrinted("● I begin", "interrupted after")
 				d.wantLive("Ask anything")
 				if d.quit {
-					t.Error("the program left")
+					t.Error("the program ended")
 				}
 			})
 		})
@@ -166,12 +166,12 @@ func TestInterrupt(t *testing.T) {
 			d.enter("hang")
 			d.keys("ctrl+c", "ctrl+c")
 			if d.quit {
-				t.Fatal("it left")
+				t.Fatal("the program ended")
 			}
 			d.advance(leavePause)
 			d.keys("ctrl+c")
 			if !d.quit {
-				t.Error("it stayed")
+				t.Error("the program did not end")
 			}
 		})
 	})
@@ -194,11 +194,11 @@ func TestInterrupt(t *testing.T) {
 			d.write("x")
 			d.keys("ctrl+d")
 			if d.quit {
-				t.Fatal("it left")
+				t.Fatal("the program ended")
 			}
 			d.keys("backspace", "ctrl+d")
 			if !d.quit {
-				t.Error("it stayed")
+				t.Error("the program did not end")
 			}
 		})
 	})
@@ -208,7 +208,7 @@ func TestInterrupt(t *testing.T) {
 			d.keys("ctrl+d")
 			d.wantPrinted("● I begin", "interrupted", "go on with it")
 			if !d.quit {
-				t.Error("it stayed")
+				t.Error("the program did not end")
 			}
 		})
 	})
@@ -249,7 +249,7 @@ func TestHello(t *testing.T) {
 			d.wantLive("offline model")
 		})
 	})
-	t.Run("another model is not", func(t *testing.T) {
+	t.Run("another model is not announced", func(t *testing.T) {
 		drive(t, func(d *driver) { d.wantNowhere("offline") })
 	})
 	t.Run("the last messages of a resumed session are shown", func(t *testing.T) {

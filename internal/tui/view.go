@@ -84,7 +84,7 @@ func (s *screen) inputLines() ([]string, *tea.Cursor) {
 
 // queuedLines draws the messages that wait for the turn to end.
 func (s *screen) queuedLines() []string {
-	const shown, need = 2, 10 // messages that are named, on a screen with at least so many live rows
+	const shown, need = 2, 10 // messages that are named, on a screen with at least this many live rows
 	if s.look.liveRoom() < need {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *screen) live(room int) []string {
 // workLines draws the running tools, and how long the turn has taken.
 func (s *screen) workLines(t *turn) []string {
 	var out []string
-	const many = 4 // with so many tools at once, each gets one line
+	const many = 4 // with this many tools at once, each gets one line
 	output := runningLines
 	if len(t.tools) >= many {
 		output = 0

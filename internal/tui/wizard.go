@@ -26,8 +26,8 @@ const (
 	stepReplace                   // the file exists: replace it?
 )
 
-// A wizard is /plugin: it asks what the plugin should do, lets the [PluginWriter] write, validate
-// and save it. An error is shown at its step, and every step can be repeated.
+// A wizard is /plugin: it asks what the plugin should do, and lets the [PluginWriter] write,
+// validate and save it. An error is shown at its step, and every step can be repeated.
 type wizard struct {
 	writer PluginWriter
 	calls  *calls // the running calls to the writer
