@@ -1,7 +1,9 @@
 package patchbay_test
 
 import (
+	"go/ast"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +26,34 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 		if name != "README.md" && !strings.HasPrefix(name, "decisions/0") && !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md does not name %s", name)
 		}
+	}
+}
+
+// namedTest matches the name of a test in a page, or with … the beginning of several names.
+var namedTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)(…?)")
+
+// TestThePagesNameTestsThatExist: each test that a page names as the proof of a sentence exists.
+func TestThePagesNameTestsThatExist(t *testing.T) {
+	known := make(map[string]bool)
+	for _, f := range readRepository(t, ".go") {
+		for _, decl := range f.ast.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok {
+				known[d.Name.Name] = true
+			}
+		}
+	}
+	named := 0
+	for _, path := range append(pages(t), "CONTRIBUTING.md") {
+		for _, m := range namedTest.FindAllStringSubmatch(page(t, path), -1) {
+			named++
+			begins := func(name string) bool { return strings.HasPrefix(name, m[1]) }
+			if !known[m[1]] && (m[2] == "" || !slices.ContainsFunc(slices.Collect(maps.Keys(known)), begins)) {
+				t.Errorf("%s names %s, which does not exist", path, m[1])
+			}
+		}
+	}
+	if named < 200 {
+		t.Errorf("only %d names were found: the pattern is broken", named)
 	}
 }
 
