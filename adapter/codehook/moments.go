@@ -168,7 +168,7 @@ func (f *firing) compaction() {
 	if f.event.kind == compactBefore {
 		_, out, ok := f.fire(hook.CompactBefore, object("messages", raw("[]"), "strategy", "summarize", "trigger", trigger))
 		if ok && out.Verdict == hook.Stop {
-			f.wish.note("plugin %s answered with a compacted transcript: %s ignores it", out.By, f.Agent.Title())
+			f.wish.note("plugin %s compacted the transcript: %s ignores that", out.By, f.Agent.Title())
 		}
 		return
 	}

@@ -176,7 +176,7 @@ func putParts(result raw, text string) raw {
 	return joined(out)
 }
 
-// content is the slot of such a list in a field.
+// content is the slot of such a list in the field content.
 var content = slot{
 	get: func(result raw) (string, bool) { return partsText(fieldsOf(result).Get("content")) },
 	put: func(result raw, text string) raw {

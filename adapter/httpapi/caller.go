@@ -29,9 +29,9 @@ func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, memoKey{}, new(memo))
 }
 
-// Announce registers a listener as one of this API, so that no plugin in a sandbox is connected to
-// it. A plugin that may connect to some ports of this machine does so through its host, and
-// [doors.Caller] cannot distinguish the host's connections from honest ones.
+// Announce registers a listener of this API, so that no host connects a plugin in a sandbox to it.
+// A plugin that may connect to ports of this machine does so through its host, and [doors.Caller]
+// cannot distinguish such a connection from the host's own.
 func Announce(l *net.TCPListener) (net.Listener, error) {
 	door, err := doors.Announce(l)
 	if err != nil {
@@ -40,8 +40,8 @@ func Announce(l *net.TCPListener) (net.Listener, error) {
 	return door, nil
 }
 
-// checkCaller refuses plugins in one of our sandboxes, and callers that may be one. It is not
-// called for requests with a token.
+// checkCaller refuses plugins in one of our sandboxes, and callers that may be such plugins. It is
+// not called for requests with a token.
 func (g *gate) checkCaller(r *http.Request) *problem {
 	err := g.callerError(r)
 	if err == nil {

@@ -28,7 +28,7 @@ type gap struct {
 type place struct {
 	filter EventFilter
 	gap    *gap   // nil: none
-	seen   uint64 // up to this id the client has missed no event without a gap
+	seen   uint64 // events up to this id need no further gap
 }
 
 func (a *api) addEvents() {

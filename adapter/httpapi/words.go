@@ -63,7 +63,7 @@ func operationWords() map[string]string {
 		"disable-feature":    "Takes effect at once, and is kept when the daemon restarts.",
 		"metrics":            "In the text format of Prometheus.",
 		"openapi":            "This document.",
-		"session-delete":     "Its plugins are told, and a running turn is interrupted. Its transcript and its events are deleted too.",
+		"session-delete":     "Plugins get session.end, and a running turn is interrupted. Its transcript and its events are deleted too.",
 		"session-get":        "One conversation, without its transcript.",
 		"session-update":     "Fields that are absent are not changed.",
 		"session-interrupt":  "The turn ends as soon as its tools allow, and is stored as interrupted.",

@@ -218,7 +218,7 @@ func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
 
 // enterRun enters the new run into the page of its schedule.
 func (c *claim) enterRun(ctx context.Context, pg *page) (err error) {
-	if err := c.beat(ctx); err != nil { // first: a run without a heartbeat is taken for dead
+	if err := c.beat(ctx); err != nil { // first: a run without a heartbeat counts as dead
 		return err
 	}
 	if c.run.LogAfter, err = c.parts.output.Last(ctx, outputTopic(&c.run)); err != nil {
