@@ -368,9 +368,9 @@ func (c *claim) update(ctx context.Context, change func(*page) error) error {
 	return c.parts.update(ctx, c.run.Agent, c.run.Schedule, c.runner.clock.Now(), change)
 }
 
-// beat writes a heartbeat. The heartbeat belongs to the schedule, which has one run at a time: if
-// two processes race to begin a run, the loser's heartbeat keeps the winner's run from being taken
-// for dead.
+// beat writes a heartbeat. The heartbeat belongs to the schedule, which has one run at a time. If
+// two processes race to begin a run, the loser's heartbeat keeps the winner's run from counting as
+// dead.
 func (c *claim) beat(ctx context.Context) error { return c.beatSchedule(ctx, c.key()) }
 
 func (c *claim) beatSchedule(ctx context.Context, key string) error {
