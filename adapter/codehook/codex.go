@@ -7,10 +7,10 @@ func (m *Moment) codexAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:
 		if w.deny != "" {
-			return m.specific("permissionDecision", "deny", "permissionDecisionReason", w.deny)
+			return m.eventAnswer("permissionDecision", "deny", "permissionDecisionReason", w.deny)
 		}
 		if w.input != nil {
-			return m.specific("permissionDecision", "allow", "updatedInput", w.input)
+			return m.eventAnswer("permissionDecision", "allow", "updatedInput", w.input)
 		}
 	case prompt, stop:
 		if w.deny != "" {
@@ -22,7 +22,7 @@ func (m *Moment) codexAnswer(w *wish) Answer {
 		}
 	}
 	if w.context != "" {
-		return m.specific("additionalContext", w.context)
+		return m.eventAnswer("additionalContext", w.context)
 	}
 	return Answer{}
 }
@@ -40,7 +40,7 @@ func codexRuns(tool string, input raw) bool {
 // servers.
 func codexOutcome(response raw) outcome {
 	fields := fieldsOf(response)
-	text := plainly(response)
+	text := textOf(response)
 	if parts, ok := partsText(fields.Get("content")); ok {
 		text = parts
 	}

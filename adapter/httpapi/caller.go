@@ -17,8 +17,8 @@ import (
 // connection, because a sandboxed process cannot pass a connection to a process outside, or receive
 // one from there.
 type memo struct {
-	ask sync.Once
-	err error // set by ask
+	once sync.Once
+	err  error // set by once
 }
 
 type memoKey struct{}
@@ -61,23 +61,24 @@ func (g *gate) callerError(r *http.Request) error {
 	if known == nil {
 		known = new(memo)
 	}
-	known.ask.Do(func() {
-		if known.err = g.ask(r); known.err != nil {
-			g.tell(known.err)
+	known.once.Do(func() {
+		if known.err = g.checkProcess(r); known.err != nil {
+			g.logRefusal(known.err)
 		}
 	})
 	return known.err
 }
 
-// tell logs a refusal, at most one in a second, because a plugin can call as often as it likes.
-func (g *gate) tell(err error) {
-	if now := time.Now().Unix(); g.told.Swap(now) != now {
+// logRefusal logs a refusal, at most one in a second, because a plugin can call as often as it
+// likes.
+func (g *gate) logRefusal(err error) {
+	if now := time.Now().Unix(); g.loggedAt.Swap(now) != now {
 		g.log.Warn("caller refused", "err", err)
 	}
 }
 
-// ask looks up the process that opened the request's connection.
-func (g *gate) ask(r *http.Request) error {
+// checkProcess checks the process that opened the request's connection.
+func (g *gate) checkProcess(r *http.Request) error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
 		return errors.New("the connection does not use TCP")

@@ -27,15 +27,15 @@ func describeBodies(doc *huma.OpenAPI) {
 	}
 	for name, s := range schemas {
 		for field, p := range s.Properties {
-			tellNull(name+"."+field, p, asked[name])
+			setNullable(name+"."+field, p, asked[name])
 		}
 	}
-	tellTypes(schemas)
+	addTypes(schemas)
 }
 
-// tellTypes adds types to JSON that passes through. Schemas of requests are not changed, because
+// addTypes adds types to JSON that passes through. Schemas of requests are not changed, because
 // requests are checked against them.
-func tellTypes(schemas map[string]*huma.Schema) {
+func addTypes(schemas map[string]*huma.Schema) {
 	for _, at := range [][2]string{{"Tool", "parameters"}, {"PipelinePoint", "sample"}, {"SourceDetail", "metadata"}, {"SourceLoaded", "metadata"}} {
 		if s := schemas[at[0]]; s != nil {
 			s.Properties[at[1]].Type, s.Properties[at[1]].AdditionalProperties = huma.TypeObject, true
@@ -97,9 +97,9 @@ func refName(s *huma.Schema) string {
 	return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 }
 
-// tellNull corrects two assumptions of huma: that every list may be null, and that nothing with its
-// own schema may be. asked is set for schemas that requests are checked against.
-func tellNull(name string, p *huma.Schema, asked bool) {
+// setNullable corrects two assumptions of huma: that every list may be null, and that nothing with
+// its own schema may be. asked is set for schemas that requests are checked against.
+func setNullable(name string, p *huma.Schema, asked bool) {
 	switch null := mayBeNull[name]; {
 	case null && p.Ref != "":
 		p.AnyOf = []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}

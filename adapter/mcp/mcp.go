@@ -103,7 +103,7 @@ func New(o Options) *Server {
 		PageSize:           1000,
 	})
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.stop = o.Host.Watch(s.tell)
+	s.stop = o.Host.Watch(s.queueChange)
 	s.sync(news{})
 	s.work.Go(func() { s.follow(s.ctx) })
 	return s
@@ -132,8 +132,8 @@ func (s *Server) Close() {
 	}
 }
 
-// bound returns a context for a call, which also ends with the server.
-func (s *Server) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// callContext returns a context for a call, which also ends with the server.
+func (s *Server) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
 	return ctx, func() {
