@@ -126,7 +126,7 @@ func (s *stream) answer(p *problem) bool {
 	return true
 }
 
-// write sends bytes at once. After a failure it only returns the error again.
+// write sends bytes immediately. After a failure it only returns the error again.
 func (s *stream) write(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -124,7 +124,7 @@ func statusWords() map[int]string {
 	return map[int]string{
 		http.StatusBadRequest:            "The request is malformed: the detail says where.",
 		http.StatusUnauthorized:          "The token is missing or wrong.",
-		http.StatusForbidden:             "The request comes from a web page of another site, or names a host that is not allowed.",
+		http.StatusForbidden:             "The request comes from a web page of another site or from inside a Patchbay sandbox, or names a host that is not allowed.",
 		http.StatusNotFound:              "Nothing has that name.",
 		http.StatusRequestTimeout:        "The body did not arrive in time.",
 		http.StatusConflict:              "The request is not possible in the present state: the detail says why.",
@@ -132,7 +132,7 @@ func statusWords() map[int]string {
 		http.StatusUnsupportedMediaType:  "The body is not application/json.",
 		http.StatusUnprocessableEntity:   "A value is not allowed: the detail says where.",
 		http.StatusInternalServerError:   "An error in the daemon; its log has more.",
-		http.StatusNotImplemented:        "This daemon has another version.",
+		http.StatusNotImplemented:        "This daemon uses another version of the protocol.",
 		http.StatusBadGateway:            "The plugin answered with an error, or did not follow its protocol.",
 		http.StatusServiceUnavailable:    "The request is not possible at the moment: the detail says why.",
 		http.StatusGatewayTimeout:        "The plugin did not answer in time.",

@@ -44,8 +44,8 @@ type Host interface {
 	Offers() []Offer
 	// Ask calls a method of a plugin.
 	Ask(ctx context.Context, plugin, method string, params json.RawMessage) (json.RawMessage, error)
-	// Watch calls f when tools or offers have changed; f returns at once. uri is the address of a
-	// resource whose content has changed.
+	// Watch calls f when tools or offers have changed; f returns immediately. uri is the address of
+	// a resource whose content has changed.
 	Watch(f func(kind Kind, uri string)) (stop func())
 }
 
