@@ -127,7 +127,7 @@ func planEdit(content string, args editArgs) (*edit, error) {
 }
 
 // matchLineEnds gives old and new the line ends of the file, because models always write \n. In a
-// file with both kinds, old stays as it is if it occurs as it is.
+// file with both kinds, old and new are not changed if old occurs as the model wrote it.
 func (e *edit) matchLineEnds() {
 	crlf := strings.Count(e.content, "\r\n")
 	pure := crlf > 0 && crlf == strings.Count(e.content, "\n")
