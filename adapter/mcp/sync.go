@@ -61,6 +61,10 @@ func (s *Server) sync(n news) {
 		add[Tools] = append(add[Tools], s.ifNew(Tools, t.Name, definition, n, func() error { return s.addTool(t.Name, definition) }))
 	}
 	for _, o := range s.options.Host.Offers() {
+		if now[o.Kind] == nil {
+			s.log.Error("an offer of an unknown kind is not shown", "kind", o.Kind, "name", o.Name)
+			continue
+		}
 		now[o.Kind][o.Name] = o.Definition
 		add[o.Kind] = append(add[o.Kind], s.ifNew(o.Kind, o.Name, o.Definition, n, func() error { return s.addOffer(o) }))
 	}
