@@ -46,10 +46,10 @@ type fakeRPC struct {
 	held   bytes.Buffer
 	stdin  counted
 	busy   atomic.Int32
-	closed bool // it was told to end
+	closed bool // it was asked to end
 }
 
-// message is a message of the host.
+// fakeMessage is a message of the host.
 type fakeMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
