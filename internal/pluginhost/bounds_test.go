@@ -13,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestWhatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused, unless the
+// TestCapabilitiesThatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused, unless the
 // configuration allows it.
-func TestWhatCannotBeEnforced(t *testing.T) {
+func TestCapabilitiesThatCannotBeEnforced(t *testing.T) {
 	none := errors.New("forbidden here")
 	for _, c := range []struct {
 		rule, config string

@@ -221,9 +221,9 @@ func TestAProjectsConfig(t *testing.T) {
 	}
 }
 
-// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column, and setting the knob
+// TestTheErrorOfAConfigHasItsPlace: the error names file, line and column, and setting the knob
 // repairs the plugin.
-func TestAConfigThatDoesNotFitIsPlaced(t *testing.T) {
+func TestTheErrorOfAConfigHasItsPlace(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { mode = \"slow\", level = 11 }\n")
 	host := n.open()
 	detail, err := host.Plugin("notes")

@@ -174,9 +174,9 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
-// TestRepositoryThatBorrows: a repository whose objects are in another one, or at a remote, runs
+// TestRepositoryWithObjectsElsewhere: a repository whose objects are in another one, or at a remote, runs
 // nothing, and its own configuration has no effect.
-func TestRepositoryThatBorrows(t *testing.T) {
+func TestRepositoryWithObjectsElsewhere(t *testing.T) {
 	files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script}
 	ran := filepath.Join(t.TempDir(), "ran")
 	trap := filepath.Join(t.TempDir(), "trap")

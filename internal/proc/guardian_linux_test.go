@@ -186,7 +186,7 @@ func theGuardian(t *testing.T, g *Group) int {
 	return own[0]
 }
 
-func TestGuardianThatCannotStay(t *testing.T) {
+func TestGuardianThatKeepsEnding(t *testing.T) {
 	var log lines
 	var g guardian
 	for range maxStartFailures + 2 {

@@ -248,7 +248,7 @@ esac
 	}
 }
 
-func TestTheLastOfANameCounts(t *testing.T) {
+func TestTheLastVariableOfANameCounts(t *testing.T) {
 	got := environment(dialect.Env{Vars: []string{"A=1", "B=2", "A=3"}}, nil)
 	if strings.Join(got, " ") != "A=3 B=2" {
 		t.Errorf("got %q", got)

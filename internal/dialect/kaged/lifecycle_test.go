@@ -169,9 +169,9 @@ func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWillNotGo: a process that outlives shutdown_timeout_sec is stopped by signals,
+// TestAPluginThatDoesNotExit: a process that outlives shutdown_timeout_sec is stopped by signals,
 // whether it answered or not.
-func TestAPluginThatWillNotGo(t *testing.T) {
+func TestAPluginThatDoesNotExit(t *testing.T) {
 	for _, behaviour := range []string{"ignores-shutdown", "answers-shutdown-and-stays"} {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()

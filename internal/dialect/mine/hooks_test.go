@@ -139,9 +139,9 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
-// TestPatternsDecideWhoIsAsked: a hook whose pattern does not match is not called, and no process
+// TestPatternsDecideWhichHooksAreCalled: a hook whose pattern does not match is not called, and no process
 // is started.
-func TestPatternsDecideWhoIsAsked(t *testing.T) {
+func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n")
 	p := r.open()[0]

@@ -360,7 +360,7 @@ func TestAPluginThatIsClosedIsForgotten(t *testing.T) {
 	}
 }
 
-func TestHandlersSeeTheirEnd(t *testing.T) {
+func TestAtexitFunctionsRun(t *testing.T) {
 	s := only(t, "import atexit\natexit.register(lambda: print('goodbye'))\n")
 	if err := s.plugins[0].Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestAChangedFileIsLoadedAgain(t *testing.T) {
 	})
 }
 
-func TestALookIsTakenOnlyNowAndThen(t *testing.T) {
+func TestFilesAreCheckedOnlyNowAndThen(t *testing.T) {
 	for _, request := range []string{"r", ""} {
 		s := only(t, fmt.Sprintf(appends, "old"))
 		s.final(request, "x")
