@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestCapabilitiesThatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused, unless the
-// configuration allows it.
+// TestCapabilitiesThatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused,
+// unless the configuration allows it.
 func TestCapabilitiesThatCannotBeEnforced(t *testing.T) {
 	none := errors.New("forbidden here")
 	for _, c := range []struct {

@@ -129,9 +129,9 @@ func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNotPlugins: a script without its executable bit, a link to nothing, and a directory
-// that cannot be listed may each be a guard. They are logged, unless this host does not need them
-// or the plugin is disabled.
+// TestFilesThatAreNotPlugins: a script without its executable bit, a link to nothing, and a
+// directory that cannot be listed may each be a guard. They are logged, unless this host does not
+// need them or the plugin is disabled.
 func TestFilesThatAreNotPlugins(t *testing.T) {
 	const scaffoldGuard, pythonGuard = ".local/scaffold/plugins/guard", ".agent/plugins/guard.py"
 	nowhere := func(path string) func(h house) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStorageIsLimited: storage is limited as the configuration says, and the plugin gets
-// an error that names the limit.
+// TestStorageIsLimited: storage is limited as the configuration says, and the plugin gets an error
+// that names the limit.
 func TestStorageIsLimited(t *testing.T) {
 	home := newHouse(t)
 	home.write(".local/share/kaged/plugins/filler/manifest.yaml", `name: filler

@@ -174,8 +174,8 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
-// TestRepositoryWithObjectsElsewhere: a repository whose objects are in another one, or at a remote, runs
-// nothing, and its own configuration has no effect.
+// TestRepositoryWithObjectsElsewhere: a repository whose objects are in another one, or at a
+// remote, runs nothing, and its own configuration has no effect.
 func TestRepositoryWithObjectsElsewhere(t *testing.T) {
 	files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script}
 	ran := filepath.Join(t.TempDir(), "ran")

@@ -34,8 +34,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoRefusesChangesThatDoNotFit checks that changes of a damaged journal are refused, so that no
-// recording has an event that never happened.
+// TestUndoRefusesChangesThatDoNotFit checks that changes of a damaged journal are refused, so that
+// no recording has an event that never happened.
 func TestUndoRefusesChangesThatDoNotFit(t *testing.T) {
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
 	for i, c := range []hook.Change{

@@ -222,8 +222,8 @@ func TestFindOddities(t *testing.T) {
 	})
 }
 
-// TestACompactorIsSole: a compactor is marked as sole, so that the host, which knows the
-// enabled plugins, can choose one: docs/protocols/kaged.md, row K47.
+// TestACompactorIsSole: a compactor is marked as sole, so that the host, which knows the enabled
+// plugins, can choose one: docs/protocols/kaged.md, row K47.
 func TestACompactorIsSole(t *testing.T) {
 	home := t.TempDir()
 	place(t, home, "alpha", "manifest.yaml", strings.Replace(minimal("alpha"), "[on_session_start]", "[pre_compact]\nroles: [compactor]", 1))

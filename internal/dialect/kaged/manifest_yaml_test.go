@@ -125,9 +125,9 @@ func TestYAMLToJSON(t *testing.T) {
 	}
 }
 
-// TestHostileManifestsAreRefusedQuickly: files that would keep the YAML library busy for
-// seconds to hours, or fill the memory, are refused first. Without that the test would run into its
-// time limit.
+// TestHostileManifestsAreRefusedQuickly: files that would keep the YAML library busy for seconds to
+// hours, or fill the memory, are refused first. Without that the test would run into its time
+// limit.
 func TestHostileManifestsAreRefusedQuickly(t *testing.T) {
 	const mib = 1 << 20
 	repeat := func(s string) string { return strings.Repeat(s, mib/len(s)) }

@@ -139,8 +139,8 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
-// TestPatternsDecideWhichHooksAreCalled: a hook whose pattern does not match is not called, and no process
-// is started.
+// TestPatternsDecideWhichHooksAreCalled: a hook whose pattern does not match is not called, and no
+// process is started.
 func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n")
