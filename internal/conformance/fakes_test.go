@@ -249,7 +249,7 @@ func (f *fakeRPC) write(text string) {
 // noMethod is the error for a method that does not exist.
 const noMethod = `{"code":-32601,"message":"no such method"}`
 
-// secret is a file outside of the plugin.
+// secret returns the path of a file outside of the plugin.
 func secret() string {
 	self, err := os.Executable()
 	if err != nil {
