@@ -110,7 +110,7 @@ func TestSweep(t *testing.T) {
 	})
 	t.Run("does not wait for zombies", func(t *testing.T) {
 		p := shell(t, "exit 0", m.Value|4)
-		eventually(t, "it has ended", func() bool { return finished(p.Pid) })
+		eventually(t, "the process has ended", func() bool { return finished(p.Pid) })
 		if _, ok := limitOf(p.Pid); !ok {
 			t.Fatal("it is not a zombie")
 		}

@@ -57,7 +57,7 @@ func TestCapabilitiesThatCannotBeEnforced(t *testing.T) {
 				t.Errorf("%+v", findings)
 			}
 			if got := h.seen("kaged"); strings.Contains(got, "note") {
-				t.Errorf("it ran: %q", got)
+				t.Errorf("a plugin that must be refused ran: %q", got)
 			}
 		})
 	}

@@ -150,8 +150,8 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 		says  string // in the log; "": nothing
 	}{
 		{"a scaffold script is not executable", unexecutable, hook.ToolBefore, "this script is not executable, so it is ignored; chmod +x "},
-		{"it is not needed here", unexecutable, hook.CommandBefore, ""},
-		{"it is disabled", func(h house) {
+		{"the script is not needed here", unexecutable, hook.CommandBefore, ""},
+		{"the script is disabled", func(h house) {
 			unexecutable(h)
 			h.config("[plugins.guard]\nenabled = false\n")
 		}, hook.ToolBefore, ""},
@@ -245,8 +245,8 @@ func TestConnectedGuards(t *testing.T) {
 		says      string
 		noFinding bool
 	}{
-		{"a plugin that is not there, at a gate", func(house) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
-		{"a plugin that is not there, in a chain", func(house) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
+		{"a plugin that is not installed, at a gate", func(house) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
+		{"a plugin that is not installed, in a chain", func(house) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
 		{"a plugin that is broken, at a gate", keeper(0o644), "preflight", hook.TurnBegin, hook.Deny, "chmod +x", false},
 		{"a plugin that is broken, in a chain", keeper(0o644), "sink", hook.TurnFinal, hook.Continue, "chmod +x", false},
 		{"a plugin that works", keeper(0o755), "preflight", hook.TurnBegin, hook.Continue, "", true},

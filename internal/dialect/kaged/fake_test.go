@@ -317,7 +317,7 @@ func (r *rig) refused() error {
 	p, err := r.dialect.Open(r.t.Context(), r.found, r.settings, r.runtime)
 	if err == nil {
 		p.Close(r.t.Context())
-		r.t.Fatal("it was opened")
+		r.t.Fatal("a plugin that must be refused was opened")
 	}
 	return err
 }

@@ -329,7 +329,7 @@ func TestCrash(t *testing.T) {
 	if !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "exit code 7") {
 		t.Errorf("%v", err)
 	}
-	until(t, "it works again", func() bool {
+	until(t, "the server works again", func() bool {
 		r, err := b.call(t.Context(), "small_echo", `{"text":"again"}`)
 		return err == nil && r.Result == "again"
 	})
@@ -360,7 +360,7 @@ func TestMisbehaviour(t *testing.T) {
 			if want == "" && (err != nil || !r.Success) || want != "" && !errors.Is(err, want) {
 				t.Errorf("%+v, %v; want %q", r, err, want)
 			}
-			until(t, "it works afterwards", func() bool {
+			until(t, "the server works afterwards", func() bool {
 				r, err := b.call(t.Context(), "bad_make", `{}`)
 				return err == nil && r.Success
 			})

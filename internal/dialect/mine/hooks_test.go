@@ -282,6 +282,6 @@ func TestStandby(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); err == nil {
-		t.Error("it works after Close")
+		t.Error("a call after Close works")
 	}
 }
