@@ -468,7 +468,7 @@ done
 			t.Fatal(err)
 		}
 		if text := h.seen("read"); strings.Contains(text, "hidden-word") || !strings.Contains(text, "shown") {
-			t.Errorf("it read %q", text)
+			t.Errorf("the plugin read %q", text)
 		}
 	})
 	t.Run("the home directory of mine is not Patchbay's own", func(t *testing.T) {

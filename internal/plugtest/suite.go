@@ -227,5 +227,5 @@ func (b *Bench) recovers(t *testing.T, s *Suite, plugin string) {
 		}
 		time.Sleep(25 * time.Millisecond) // between two checks; the loop is limited
 	}
-	t.Errorf("it does not work again: %s, %v", out.Payload, out.Steps)
+	t.Errorf("the misbehaving plugin does not work again: %s, %v", out.Payload, out.Steps)
 }

@@ -397,7 +397,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("the host's variable is there: %q", got)
 	}
 	if got := b.must("where", `{}`); got != home {
-		t.Errorf("it works in %q, want %q", got, home)
+		t.Errorf("the server works in %q, want %q", got, home)
 	}
 	p, err := b.host.Plugin("lacking")
 	if err != nil || p.State != dialect.Broken || p.Error == nil || !strings.Contains(*p.Error, "NOWHERE") {

@@ -253,7 +253,7 @@ printf '{"status":"ok","context":{"result":"%s|%s|%s|%s"}}' "$vars" "$MINE_CONFI
 			}
 			parts := strings.Split(got.Result, "|")
 			if strings.TrimSpace(parts[0]) != c.want {
-				t.Errorf("it sees %q, want %q", parts[0], c.want)
+				t.Errorf("the plugin sees %q, want %q", parts[0], c.want)
 			}
 			if c.rule == "config_read" && (parts[1] != r.home+"/.config/mine" || parts[2] != r.home+"/.local/share/mine") {
 				t.Errorf("folders %q", parts[1:3])
