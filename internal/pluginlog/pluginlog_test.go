@@ -43,8 +43,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and no other
-// plugin has the same file.
+// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and another name
+// has another file.
 func TestNamesLeadNowhere(t *testing.T) {
 	s, _, _ := newLog(t)
 	seen := make(map[string]bool)

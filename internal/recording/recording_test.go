@@ -179,7 +179,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsNoted(t *testing.T) {
+func TestEntriesThatAreTooLongAreNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.trace")
 	r, err := Create(path, Options{})
 	if err != nil {
