@@ -81,8 +81,8 @@ var (
 	emptyLines  = regexp.MustCompile(`\n+`)
 )
 
-// TestDistIsBuiltFromTheseSources: dist was built from the sources beside it. vite.config.js writes the hash that is
-// compared here.
+// TestDistIsBuiltFromTheseSources: dist was built from the sources beside it. vite.config.js writes
+// the hash that is compared here.
 func TestDistIsBuiltFromTheseSources(t *testing.T) {
 	names := []string{"index.html", "package.json", "package-lock.json", "svelte.config.js", "vite.config.js"}
 	err := fs.WalkDir(os.DirFS("."), "src", func(name string, entry fs.DirEntry, err error) error {
@@ -157,8 +157,8 @@ func zipped(t *testing.T, text string) int {
 	return b.Len()
 }
 
-// TestDistKeepsToItself: the page sends no requests to other hosts, keeps its Content-Security-Policy, and does not
-// name the directory where it was built.
+// TestDistKeepsToItself: the page sends no requests to other hosts, keeps its
+// Content-Security-Policy, and does not name the directory where it was built.
 func TestDistKeepsToItself(t *testing.T) {
 	for name, text := range files(t) {
 		for _, host := range hosts.FindAllString(text, -1) {

@@ -17,8 +17,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// addresses lists the first part of the page's addresses, one for each view. The page's own script reads the rest of
-// the path.
+// addresses lists the first part of the page's addresses, one for each view. The page's own script
+// reads the rest of the path.
 var addresses = []string{
 	"/{$}",
 	"/plugins", "/plugins/{name}",
@@ -54,7 +54,8 @@ func newPages(files fs.FS) http.Handler {
 	return mux
 }
 
-// page answers with index.html. Browsers check each time whether it has changed, because it names the other files.
+// page answers with index.html. Browsers check each time whether it has changed, because it names
+// the other files.
 func (p pages) page(w http.ResponseWriter, r *http.Request) { p.send(w, r, "index.html", "no-cache") }
 
 // asset answers with a file whose name changes with its content.
@@ -83,7 +84,8 @@ func (p pages) has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// send answers with a file, or with 304 if the client has it. It compresses the file if the client accepts that.
+// send answers with a file, or with 304 if the client has it. It compresses the file if the client
+// accepts that.
 func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) {
 	file, err := p.files.Open(name)
 	if err != nil {
@@ -121,8 +123,8 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// compressed compresses a file for each request again, so that the daemon keeps nothing in memory. Browsers cache the
-// files whose names change with their content, and request them once.
+// compressed compresses a file for each request again, so that the daemon keeps nothing in memory.
+// Browsers cache the files whose names change with their content, and request them once.
 func compressed(content io.Reader) io.ReadSeeker {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -135,7 +137,8 @@ func compressed(content io.Reader) io.ReadSeeker {
 	return bytes.NewReader(b.Bytes())
 }
 
-// etag computes the ETag for each request again: hashing such a small file costs less than storing the hash.
+// etag computes the ETag for each request again: hashing such a small file costs less than storing
+// the hash.
 func etag(content io.ReadSeeker) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, content); err != nil {
@@ -145,8 +148,8 @@ func etag(content io.ReadSeeker) (string, error) {
 	return `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`, err
 }
 
-// missing answers a browser with the page, which says that there is no such view, and a program with an error of the
-// API.
+// missing answers a browser with the page, which says that there is no such view, and a program
+// with an error of the API.
 func (p pages) missing(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	index, err := fs.ReadFile(p.files, "index.html")

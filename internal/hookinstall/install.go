@@ -180,7 +180,7 @@ func unmixed(agent codehook.Agent, data []byte, event string) error {
 	list, _ := events[event].([]any)
 	for _, item := range list {
 		if own, all := whose(agent, item); own > 0 && own < all {
-			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: give that one an entry of its own", event)
+			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: move that one to its own entry", event)
 		}
 	}
 	return nil
