@@ -4,5 +4,5 @@ package drive
 
 import "io/fs"
 
-// taken returns the size of a file: this system does not say how much disk space it takes.
-func taken(info fs.FileInfo) int64 { return info.Size() }
+// diskSpace returns the size of a file: this system does not say how much disk space it takes.
+func diskSpace(info fs.FileInfo) int64 { return info.Size() }
