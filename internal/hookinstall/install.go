@@ -166,8 +166,8 @@ func dropEntries(agent codehook.Agent, data []byte, from func(event string) bool
 	return data, nil
 }
 
-// refuseMixed refuses a file in which the user added another program to our entry. That program would
-// be replaced or removed together with ours.
+// refuseMixed refuses a file in which the user added another program to our entry. That program
+// would be replaced or removed together with ours.
 func refuseMixed(agent codehook.Agent, data []byte, event string) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
