@@ -107,7 +107,8 @@ func openHost(ctx context.Context, dir string, n int) (*pluginhost.Host, error) 
 	return host, nil
 }
 
-// isolatedEnviron returns an environment in which all configuration and plugins are searched under dir.
+// isolatedEnviron returns an environment in which all configuration and plugins are searched under
+// dir.
 func isolatedEnviron(dir string) []string {
 	return []string{
 		"PATH=/usr/bin:/bin", "HOME=" + dir,

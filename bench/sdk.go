@@ -23,8 +23,8 @@ const (
 	nameSDKKaged  = "SDK: the same kaged tool"
 )
 
-// A writtenPlugin is a contestant whose plugin is a program from the folder programs, called over the
-// wire.
+// A writtenPlugin is a contestant whose plugin is a program from the folder programs, called over
+// the wire.
 type writtenPlugin struct {
 	name    string
 	program string

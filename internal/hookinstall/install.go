@@ -74,7 +74,8 @@ func apply(p Place, dry bool, change func([]byte) ([]byte, error)) (Change, erro
 	return c, nil
 }
 
-// withEntries returns a file with our entries, and without those for events that are no longer wanted.
+// withEntries returns a file with our entries, and without those for events that are no longer
+// wanted.
 func withEntries(agent codehook.Agent, program Program, data []byte) ([]byte, error) {
 	r := recipes[agent]
 	var err error
