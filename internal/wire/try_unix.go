@@ -9,8 +9,8 @@ import (
 )
 
 // A try reads and writes a pipe with as few system calls as possible. Write, and Read of an
-// [atOnce], make one, and return errWouldBlock if that would have waited. Read waits; linger.go says
-// how. Only one goroutine at a time may read, and one write.
+// [atOnce], make one, and return errWouldBlock if that would have waited. Read waits; linger.go
+// says how. Only one goroutine at a time may read, and one write.
 type try struct {
 	linger
 	conn    syscall.RawConn
