@@ -251,7 +251,7 @@ func (s *Session) take() snapshot {
 	now, complete := take(s.o.places())
 	if !complete && !s.tooMany {
 		s.tooMany = true
-		s.emit(Event{Event: Logged, Level: "warn", Text: fmt.Sprintf("there are more than %d files: changes of the deepest ones are not noticed", mostFiles),
+		s.emit(Event{Event: Logged, Level: "warning", Text: fmt.Sprintf("there are more than %d files: changes of the deepest ones are not noticed", mostFiles),
 			Fix: "restart the plugin after such a change, or move files that are not its own elsewhere"})
 	}
 	return now
