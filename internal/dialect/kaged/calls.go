@@ -3,12 +3,13 @@ package kaged
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,7 +101,8 @@ func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 		projectID:   p.rt.ProjectID,
 		projectRoot: p.rt.ProjectRoot,
 	}
-	_, _ = rand.Read(c.requestID[:]) // never fails: see its documentation
+	binary.NativeEndian.PutUint64(c.requestID[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(c.requestID[8:], rand.Uint64())
 	if projectRoot != "" && projectRoot != c.projectRoot {
 		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
 	}
