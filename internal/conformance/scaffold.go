@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -20,6 +21,7 @@ type scaffoldSuite struct {
 	hooks    []string
 	tools    []scaffoldTool
 	ended    *dialogue // a process that has answered shutdown
+	unknown  string    // the first unknown field of an answer
 }
 
 // A scaffoldTool is a tool of the plugin, with a schema of its parameters.
@@ -78,9 +80,9 @@ func (s *scaffoldSuite) checks() []Check {
 			Fix:  "answer every hook of the manifest, {\"action\":\"continue\"} changes nothing"},
 		{ID: "scaffold.hook.action", Row: "S9", needs: []string{hooks}, run: summary(sawStatus, "actions are known"), Does: "looks at `action` of answers",
 			Rule: "`action` is `continue`, `stop` or `skip`; `skip` has a meaning only at `post_user_input`.",
-			Fix:  "answer with continue, stop or skip"},
-		{ID: "scaffold.hook.fields", Row: "S10", needs: []string{hooks}, run: summary(sawContext, "fields are strings"), Does: "looks at the fields of answers",
-			Rule: "Each field of the answer to a hook is a string; other types are ignored.",
+			Fix:  "answer with continue or stop; skip only drops messages at post_user_input"},
+		{ID: "scaffold.hook.fields", Row: "S10", needs: []string{hooks}, run: s.answerFields, Does: "looks at the fields of answers",
+			Rule: "Each field of the answer to a hook is a string; other types and unknown fields are ignored.",
 			Fix:  "send texts; arguments and results are strings with JSON in them"},
 		{ID: tools, Row: "S11", needs: []string{hello}, after: []string{"scaffold.handshake.tools"}, run: s.askTools, Does: "calls each of its tools, with arguments made from its parameters",
 			Rule: "`tool/execute` is answered with `success` and a string `result`.",
@@ -101,7 +103,7 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "A message has at most 10 MB; long ones must be answered too.",
 			Fix:  "read lines of any length; do not pass their text on as an argument of a program, whose length is bounded"},
 		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
-			Rule: "A plugin that crashes is not called until it is restarted.",
+			Rule: "A line that is not JSON is ignored: a plugin that crashes is not called until it is restarted.",
 			Fix:  "ignore a line that you cannot parse, and say so on stderr"},
 		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
 			Rule: "`shutdown` is answered with `{\"ok\":true}` within 5 seconds.",
@@ -172,14 +174,39 @@ func (s *scaffoldSuite) name(t *trial) {
 }
 
 func (s *scaffoldSuite) fields(t *trial) {
+	var wrong []string
 	for _, f := range []string{"version", "description"} {
 		if v := s.manifest.Get(f); !dialect.Missing(v) && v[0] != '"' {
-			t.failf("%s is not a string: %s", f, shown(v))
+			wrong = append(wrong, fmt.Sprintf("%s is not a string: %s", f, shown(v)))
 		}
 	}
 	var priority float64
 	if v := s.manifest.Get("priority"); !dialect.Missing(v) && (json.Unmarshal(v, &priority) != nil || math.Abs(priority) > math.MaxInt32) {
-		t.failf("priority is not a usable number: %s", shown(v))
+		wrong = append(wrong, "priority is not a usable number: "+shown(v))
+	}
+	if wrong != nil {
+		t.failf("%s", strings.Join(wrong, "; "))
+		return
+	}
+	for _, f := range s.manifest {
+		if !slices.Contains(scaffoldManifest, f.Name) {
+			t.warnf("the manifest has the unknown field %s, which is ignored; %s", shown(f.Name), nearest.Suggest(f.Name, scaffoldManifest))
+			return
+		}
+	}
+}
+
+var scaffoldManifest = []string{"name", "version", "description", "hooks", "tools", "priority"}
+
+// answerFields sums up the fields of answers to hooks.
+func (s *scaffoldSuite) answerFields(t *trial) {
+	switch text := s.seen.of(sawContext); {
+	case text != "":
+		t.failf("%s", text)
+	case s.unknown != "":
+		t.warnf("%s", s.unknown)
+	default:
+		t.passf("fields are strings")
 	}
 }
 

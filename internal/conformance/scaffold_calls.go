@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -75,6 +76,15 @@ func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
 		s.seen.note(sawStatus, "the hook %s is answered with the action %s", name, shown(o.Get("action")))
 	case action == "skip" && name != "post_user_input":
 		s.seen.note(sawStatus, "the hook %s is answered with skip, which means nothing there", name)
+	}
+	known := append([]string{"action", "success"}, scaffoldHooks[name].fields...)
+	if name != "pre_tool_execute" {
+		known = slices.Delete(known, 1, 2)
+	}
+	for _, f := range o {
+		if s.unknown == "" && !slices.Contains(known, f.Name) {
+			s.unknown = fmt.Sprintf("the hook %s answers with the unknown field %s, which is ignored; %s", name, shown(f.Name), nearest.Suggest(f.Name, known))
+		}
 	}
 	for _, field := range scaffoldHooks[name].fields {
 		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {

@@ -10,10 +10,11 @@ import (
 
 // elsewhere lists the points other than their own to which hooks can be connected. A command is
 // shown as a tool whose arguments are args and flags, and the final text of a turn as a model's
-// reply without tool calls.
+// reply without tool calls. A stop of a command without success refuses it, because a result in its
+// place would count as a success of the command.
 var elsewhere = []translation{
-	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand},
-	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand},
+	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand, denies: true},
+	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand, denies: true},
 	{name: "post_tool_execute", point: hook.CommandAfter, params: finishedCommandParams, apply: replaceOutput},
 	{name: "post_tool_execute", point: hook.CommandDone, params: finishedCommandParams},
 	{name: "post_llm_response", point: hook.TurnFinal, fields: []string{"text"},
@@ -56,8 +57,8 @@ func finishedCommandParams(p hook.Object) json.RawMessage {
 	return append(commandFields(p), text(p, "result"), hook.Field{Name: "success", Value: success}).JSON()
 }
 
-// answerCommand reads a reply to pre_tool_execute before a command. A stop sets the command's
-// result. Otherwise changed arguments set args and flags.
+// answerCommand reads a reply to pre_tool_execute before a command. A stop with success sets the
+// command's result. Otherwise changed arguments set args and flags.
 func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
 		return blockTool(reply)[:1], "" // the result alone; a command has no field success

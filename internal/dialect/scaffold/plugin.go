@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -21,6 +22,9 @@ type plugin struct {
 	launch   *launch
 	manifest *manifest            // of the first handshake; a restart must give the same name
 	kept     *proc.Kept[*session] // the current process
+
+	warnMu sync.Mutex      // protects warned: hooks are called by several goroutines
+	warned map[string]bool // notes that the log has
 }
 
 // Info returns what the plugin declared.
@@ -58,11 +62,29 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 			}
 			reply, err := t.reply(ev, result)
 			reply.Sent = params
-			for _, note := range reply.Notes {
-				p.launch.rt.Log.Warn(note, "hook", t.name)
-			}
+			p.warnOnce(t.name, reply.Notes)
 			return reply, err
 		}}
+}
+
+// mostWarned limits how many different notes are logged. The plugin chooses their text.
+const mostWarned = 50
+
+// warnOnce logs each note once. The trace has it for every event.
+func (p *plugin) warnOnce(hookName string, notes []string) {
+	p.warnMu.Lock()
+	defer p.warnMu.Unlock()
+	for _, note := range notes {
+		key := hookName + ": " + note
+		if p.warned[key] || len(p.warned) >= mostWarned {
+			continue
+		}
+		if p.warned == nil {
+			p.warned = make(map[string]bool)
+		}
+		p.warned[key] = true
+		p.launch.rt.Log.Warn(note, "hook", hookName)
+	}
 }
 
 // CallTool runs one of the plugin's tools: docs/protocols/scaffold.md, row S54.

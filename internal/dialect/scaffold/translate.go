@@ -20,6 +20,8 @@ type translation struct {
 	fields []string // string fields of the reply that are copied to the payload
 	// apply reads a reply that needs more than copying fields. stop reports the action.
 	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
+	// denies: a stop without success refuses the event, whose payload has no field success.
+	denies bool
 }
 
 func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.name, Point: t.point} }
@@ -139,6 +141,7 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 	if err != nil {
 		return r, hook.Failure(hook.Garbled, fmt.Errorf("the result is not an object: %.80q", result))
 	}
+	r.Notes = remarks(t.name, o)
 	action, _ := o.String("action")
 	if t.point == hook.PromptContext {
 		action = ""
@@ -157,11 +160,17 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 	default:
 		r.Notes = append(r.Notes, fmt.Sprintf("there is no action %.80q, so it means continue; %s", action, nearest.Suggest(action, actions)))
 	}
+	stop := r.Verdict == hook.Stop
+	r.Notes = append(r.Notes, unused(t.name, o, stop)...)
+	if stop && t.denies && string(o.Get("success")) != "true" {
+		r.Verdict, r.Reason = hook.Deny, dialect.Plain(blockTool(o).Get("result"))
+		return r, nil
+	}
 	if t.apply == nil {
 		r.Set = stringFields(o, t.fields)
 		return r, nil
 	}
-	set, note := t.apply(ev.Payload, o, r.Verdict == hook.Stop)
+	set, note := t.apply(ev.Payload, o, stop)
 	if r.Set = set; note != "" {
 		r.Notes = append(r.Notes, note)
 	}

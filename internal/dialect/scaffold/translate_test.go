@@ -121,3 +121,45 @@ func TestToolResult(t *testing.T) {
 		t.Errorf("a result that is not an object: %v", err)
 	}
 }
+
+// TestRemarks: fields of an answer that are ignored are notes of the step.
+func TestRemarks(t *testing.T) {
+	for _, c := range []struct{ hook, answer, note string }{
+		{"post_user_input", `{"action":"continue","mesage":"x"}`, `the answer has the unknown field "mesage", which is ignored; did you mean "message"?`},
+		{"post_user_input", `{"acton":"skip"}`, `the answer has the unknown field "acton", which is ignored; did you mean "action"?`},
+		{"post_user_input", `{"action":1}`, `action is ignored: a number where a string belongs`},
+		{"post_user_input", `{"message":5}`, `message is ignored: a number where a string belongs`},
+		{"pre_tool_execute", `{"arguments":{"a":1}}`, `arguments is ignored: an object where a string of JSON belongs`},
+		{"pre_tool_execute", `{"action":"stop","success":"true"}`, `success is ignored: a string where true or false belongs`},
+		{"pre_tool_execute", `{"result":"no"}`, `result is ignored: it counts only with the action stop`},
+		{"post_tool_execute", `{"result":null}`, `result is ignored: null where a string belongs`},
+		{"pre_tool_execute", `{"action":"stop","result":"no","success":false}`, ``},
+	} {
+		if got := strings.Join(read(t, c.hook, `{}`, c.answer).Notes, " "); got != c.note {
+			t.Errorf("%s %s: noted %q, want %q", c.hook, c.answer, got, c.note)
+		}
+	}
+	if notes := read(t, "post_user_input", `{}`, `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`).Notes; len(notes) != mostRemarks {
+		t.Errorf("%d notes", len(notes))
+	}
+}
+
+// TestAStopOfACommandRefusesIt: a result in place of the command would count as its success.
+func TestAStopOfACommandRefusesIt(t *testing.T) {
+	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
+		tr, err := connection("pre_tool_execute", point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for answer, want := range map[string]string{
+			`{"action":"stop","result":"no"}`:                 "deny no {}",
+			`{"action":"stop"}`:                               "deny " + blocked + " {}",
+			`{"action":"stop","result":"yes","success":true}`: `stop  {"result":"yes"}`,
+		} {
+			r, err := tr.reply(&hook.Event{Point: point}, json.RawMessage(answer))
+			if got := string(r.Verdict) + " " + r.Reason + " " + string(hook.Object(r.Set).JSON()); err != nil || got != want {
+				t.Errorf("%s at %s: got %s (%v), want %s", answer, point, got, err, want)
+			}
+		}
+	}
+}

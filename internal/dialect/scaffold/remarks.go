@@ -1,0 +1,87 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// mostRemarks limits the remarks on one answer. A plugin chooses how many fields it sends, and an
+// author corrects them one by one.
+const mostRemarks = 5
+
+// answerFields returns the fields that the answer of a hook may have beside action.
+func answerFields(name string) []string {
+	if name == "pre_tool_execute" {
+		return []string{"arguments", "result", "success"}
+	}
+	return translationOf(name).fields
+}
+
+// remarks returns what is wrong with the fields of an answer: unknown ones, and those of a wrong
+// type. Both are ignored, so that a guard with such an answer lets everything pass:
+// docs/protocols/scaffold.md, rows S35 and S36.
+func remarks(name string, answer hook.Object) []string {
+	known := append([]string{"action"}, answerFields(name)...)
+	var notes []string
+	for _, f := range answer {
+		var note string
+		if !slices.Contains(known, f.Name) {
+			note = fmt.Sprintf("the answer has the unknown field %.80q, which is ignored; %s", f.Name, nearest.Suggest(f.Name, known))
+		} else if want := wantedType(f.Name); jsonType(f.Value) != want {
+			note = fmt.Sprintf("%s is ignored: %s where %s belongs", f.Name, jsonType(f.Value), describe(f.Name, want))
+		}
+		if note != "" && len(notes) < mostRemarks {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// unused returns remarks on fields that the action makes meaningless.
+func unused(name string, answer hook.Object, stop bool) []string {
+	if name != "pre_tool_execute" || stop {
+		return nil
+	}
+	if isString(answer.Get("result")) {
+		return []string{"result is ignored: it counts only with the action stop"}
+	}
+	return nil
+}
+
+func wantedType(field string) string {
+	if field == "success" {
+		return "true or false"
+	}
+	return "a string"
+}
+
+func describe(field, want string) string {
+	if field == "arguments" {
+		return want + " of JSON"
+	}
+	return want
+}
+
+// jsonType names the type of a value.
+func jsonType(v json.RawMessage) string {
+	if len(v) == 0 {
+		return "nothing"
+	}
+	switch v[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
