@@ -51,7 +51,11 @@ func scaffoldManifest(fault string) string {
 	case "tool-type":
 		tools = strings.Replace(tools, `"integer"`, `"int"`, 1)
 	}
-	return fmt.Sprintf(`{"name":%s,"version":%s,"description":"A fake","hooks":%s,"tools":%s,"priority":%s}`, name, version, hooks, tools, priority)
+	extra := ""
+	if fault == "odd-key" {
+		extra = `,"hook":[]`
+	}
+	return fmt.Sprintf(`{"name":%s,"version":%s,"description":"A fake","hooks":%s,"tools":%s,"priority":%s%s}`, name, version, hooks, tools, priority, extra)
 }
 
 func scaffoldAnswer(fault string) (string, string) {
@@ -66,6 +70,8 @@ func scaffoldAnswer(fault string) (string, string) {
 		return `{"action":"proceed"}`, ""
 	case "field":
 		return `{"action":"continue","message":42,"dynamic_context":42}`, ""
+	case "misspelt":
+		return `{"action":"continue","mesage":"x"}`, ""
 	}
 	return `{"action":"continue"}`, ""
 }

@@ -101,6 +101,8 @@ func faults() []fault {
 			fault{name: "hook-dies", want: "!hook.answers"},
 			fault{name: "action", want: "!hook.action"},
 			fault{name: "field", want: "!hook.fields"},
+			fault{name: "misspelt", want: "?hook.fields"},
+			fault{name: "odd-key", want: "?handshake.fields"},
 			fault{name: "tool-silent", want: "!tool.answers", brief: "tool.answers"},
 			fault{name: "tool-result", want: "!tool.answers"},
 			fault{name: "tool-success", want: "!tool.answers"},

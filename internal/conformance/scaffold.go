@@ -189,14 +189,14 @@ func (s *scaffoldSuite) fields(t *trial) {
 		return
 	}
 	for _, f := range s.manifest {
-		if !slices.Contains(scaffoldManifest, f.Name) {
-			t.warnf("the manifest has the unknown field %s, which is ignored; %s", shown(f.Name), nearest.Suggest(f.Name, scaffoldManifest))
+		if !slices.Contains(scaffoldManifestFields, f.Name) {
+			t.warnf("the manifest has the unknown field %s, which is ignored; %s", shown(f.Name), nearest.Suggest(f.Name, scaffoldManifestFields))
 			return
 		}
 	}
 }
 
-var scaffoldManifest = []string{"name", "version", "description", "hooks", "tools", "priority"}
+var scaffoldManifestFields = []string{"name", "version", "description", "hooks", "tools", "priority"}
 
 // answerFields sums up the fields of answers to hooks.
 func (s *scaffoldSuite) answerFields(t *trial) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
@@ -33,7 +34,15 @@ func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, probl
 		return SeverityError, fmt.Sprintf("[[connect]] names a plugin that is not installed: %s%s", c.Plugin, meanwhile(c)), fix
 	}
 	var works, fails []string
+	disabled := 0
 	for _, e := range r.meant(c.Plugin) {
+		if e.hooksAnyway(hook.Hook{Name: c.Hook, Point: hook.Point(c.Point)}) {
+			return SeverityWarning, fmt.Sprintf("[[connect]] of %s to %s is ignored: plugin %s has its hook %s there without a connection", c.Plugin, c.Point, c.Plugin, c.Hook),
+				"remove the table"
+		}
+		if e.state == dialect.Disabled {
+			disabled++
+		}
 		if e.plugin != nil {
 			works = append(works, e.found.Path)
 		} else {
@@ -47,7 +56,11 @@ func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, probl
 		return SeverityWarning, fmt.Sprintf("[[connect]] to %s means %s. %s cannot be asked", c.Plugin, strings.Join(works, " and "), strings.Join(fails, ", ")),
 			"write DIALECT:NAME to name one of them, or remove those that do not work"
 	}
-	return SeverityError, fmt.Sprintf("[[connect]] to %s: its plugin cannot be asked: %s%s", c.Plugin, strings.Join(fails, ", "), meanwhile(c)),
+	problem = fmt.Sprintf("[[connect]] to %s: its plugin cannot be asked: %s%s", c.Plugin, strings.Join(fails, ", "), meanwhile(c))
+	if disabled == len(fails) {
+		return SeverityError, problem, fmt.Sprintf("`patchbay plugin enable %s`, or remove the table", c.Plugin)
+	}
+	return SeverityError, problem,
 		fmt.Sprintf("`patchbay plugin info %s` says what is wrong with it", c.Plugin)
 }
 

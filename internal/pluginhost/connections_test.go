@@ -35,6 +35,25 @@ func TestAReloadedPluginIsWiredAnew(t *testing.T) {
 	}
 }
 
+// TestAConnectionToItsOwnPointDoesNotCallAHookTwice: such a table is ignored, and is a finding.
+func TestAConnectionToItsOwnPointDoesNotCallAHookTwice(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	h := newHouse(t)
+	h.scaffold("scaf", "scaf", 500)
+	h.config("[[connect]]\nplugin = \"scaf\"\nhook = \"post_user_input\"\npoint = \"turn.input\"\n")
+	host := h.open()
+	out, err := host.Fire(t.Context(), hook.TurnInput, json.RawMessage(`{"message":"hi"}`))
+	if err != nil || string(out.Payload) != `{"message":"hi scaf"}` {
+		t.Errorf("%s, %v", out.Payload, err)
+	}
+	for _, f := range host.Doctor() {
+		if strings.Contains(f.Problem, "is ignored: plugin scaf has its hook post_user_input there without a connection") && f.Fix == "remove the table" {
+			return
+		}
+	}
+	t.Errorf("findings: %+v", host.Doctor())
+}
+
 // TestEveryDialectTakesPartInOneTurn: plugins of all five dialects take part in one turn of an
 // agent, some of them by connections. The traces show which were called.
 func TestEveryDialectTakesPartInOneTurn(t *testing.T) {

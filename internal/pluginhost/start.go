@@ -214,7 +214,11 @@ func (r *roster) rivals() census {
 }
 
 func (h *Host) refuseTwin(e *entry, owner string) {
-	e.fail(dialect.WithFix(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner), "rename one of them"))
+	fix := "rename its file or folder"
+	if e.names.place != e.info.Name { // the plugin says its name itself
+		fix = fmt.Sprintf("let one of them call itself something other than %q: its name is in its code or its manifest", e.info.Name)
+	}
+	e.fail(dialect.WithFix(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner), fix))
 	h.dismiss(e)
 }
 

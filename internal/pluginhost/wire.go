@@ -152,6 +152,9 @@ func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen 
 			errs = append(errs, err)
 			continue
 		}
+		if e.hooksAnyway(hk) {
+			continue // it would be called twice; Doctor reports the table
+		}
 		hk = h.wired(e, hk, slices.Index(r.entries, e))
 		hk.Connected = true
 		hooks = append(hooks, hk)
@@ -160,6 +163,12 @@ func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen 
 		return nil, errors.Join(errs...)
 	}
 	return hooks, nil
+}
+
+// hooksAnyway reports whether the plugin has this hook at this point without a connection.
+func (e *entry) hooksAnyway(hk hook.Hook) bool {
+	w := e.wiring()
+	return w != nil && slices.ContainsFunc(w.Hooks(), func(own hook.Hook) bool { return own.Name == hk.Name && own.Point == hk.Point })
 }
 
 // connected returns a plugin's hook at the point of the table.

@@ -2,6 +2,8 @@ package scaffold
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -24,9 +26,16 @@ var elsewhere = []translation{
 }
 
 // connection returns the entry of a hook at a point. The error names the points to which that hook
-// can be connected.
+// can be connected, beside its own, where it is called without a connection.
 func connection(name string, point hook.Point) (*translation, error) {
-	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: point}, (*translation).spot, native, elsewhere)
+	here := func(t translation) bool { return t.name == name }
+	if own := translationOf(name); own != nil && own.point != point && !slices.ContainsFunc(elsewhere, here) {
+		return nil, dialect.WithFix(fmt.Errorf("%s hook %s has no meaning at %s", Name, name, point),
+			fmt.Sprintf("remove the table: the hook is called at %s, without a connection", own.point))
+	} else if own != nil && own.point == point {
+		return own, nil
+	}
+	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: point}, (*translation).spot, elsewhere)
 }
 
 // commandParams shows a command as a tool, with args and flags as its arguments.

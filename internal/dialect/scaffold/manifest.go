@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/pattern"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // namePattern is the rule for names in docs/protocols/scaffold.md, row S30.
@@ -37,9 +38,11 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 	if w.Name == nil && w.MCP != nil {
 		return nil, errors.New("it answers as an MCP server does: use --dialect mcp to try it, and [[mcp]] in config.toml to run it")
 	}
-	if err := m.readName(w.Name); err != nil {
+	fields, _ := rawjson.Parse(result) // an object: it has been decoded above
+	if err := m.readName(w.Name, fields); err != nil {
 		return nil, err
 	}
+	m.noteUnknown("", fields, manifestFields)
 	m.Version, m.Priority = "0.0.0", hook.DefaultPriority // docs/protocols/scaffold.md, row S29
 	m.optional("version", w.Version, &m.Version)
 	m.optional("description", w.Description, &m.Description)
@@ -49,15 +52,30 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 	return m, nil
 }
 
-func (m *manifest) readName(raw json.RawMessage) error {
+// noteUnknown warns of fields that the protocol does not know. One may be a misspelt list of hooks.
+func (m *manifest) noteUnknown(where string, o rawjson.Object, known []string) {
+	for _, f := range o {
+		if !slices.Contains(known, f.Name) {
+			m.warn("%sthere is no field %.80q, so it is ignored; %s", where, f.Name, nearest.Suggest(f.Name, known))
+		}
+	}
+}
+
+func (m *manifest) readName(raw json.RawMessage, fields rawjson.Object) error {
 	if raw == nil {
-		return fmt.Errorf("the manifest has no name")
+		for _, f := range fields {
+			if nearest.Word(f.Name, manifestFields) == "name" {
+				return dialect.WithFix(fmt.Errorf("the manifest has no name, but the field %.80q", f.Name), "did you mean \"name\"?")
+			}
+		}
+		return dialect.WithFix(errors.New("the manifest has no name"), "add \"name\" to its answer to initialize")
 	}
 	if err := json.Unmarshal(raw, &m.Name); err != nil {
 		return fmt.Errorf("the manifest's name is not a string: %.80s", raw)
 	}
 	if !namePattern.MatchString(m.Name) {
-		return fmt.Errorf("the name %.80q is not allowed: a letter, then at most 63 letters, digits and hyphens, no underscore", m.Name)
+		return dialect.WithFix(fmt.Errorf("the name %.80q is not allowed: a letter, then at most 63 letters, digits and hyphens, no underscore", m.Name),
+			"correct \"name\" in its answer to initialize")
 	}
 	return nil
 }
@@ -131,6 +149,9 @@ func (m *manifest) readTools(raw json.RawMessage) {
 		if err := json.Unmarshal(entry, &t); err != nil {
 			m.lose("tools[%d] is left out: it is not a tool: %s", i, dialect.JSONMismatch(err))
 			continue
+		}
+		if fields, err := rawjson.Parse(entry); err == nil {
+			m.noteUnknown(fmt.Sprintf("tools[%d]: ", i), fields, toolFields)
 		}
 		m.addTool(i, t)
 	}

@@ -87,3 +87,21 @@ func FuzzParseManifest(f *testing.F) {
 		}
 	})
 }
+
+// TestMisspeltManifestFields: a misspelt field is a warning that names the one that was meant.
+func TestMisspeltManifestFields(t *testing.T) {
+	m, err := parseManifest(json.RawMessage(`{"name":"a","hook":[],"tools":[{"name":"t","params":[]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(m.warnings, "\n")
+	want := "there is no field \"hook\", so it is ignored; did you mean \"hooks\"?\n" +
+		"tools[0]: there is no field \"params\", so it is ignored; known here: name, description, parameters"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	_, err = parseManifest(json.RawMessage(`{"nmae":"a"}`))
+	if err == nil || err.Error() != `the manifest has no name, but the field "nmae"; did you mean "name"?` {
+		t.Errorf("%v", err)
+	}
+}

@@ -119,7 +119,7 @@ func hasResult(answer json.RawMessage) bool {
 func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error) {
 	o, err := rawjson.Parse(result)
 	if err != nil {
-		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf("the tool's result is not an object: %.80q", result))
+		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf(`the tool's answer is not an object such as {"success":true,"result":"…"}: %.80q`, result))
 	}
 	r := dialect.ToolResult{Tool: name, Success: string(o.Get("success")) != "false"}
 	r.Result = dialect.Plain(o.Get("result"))

@@ -42,6 +42,12 @@ const blocked = `{"blocked":"Plugin blocked execution"}`
 // initializeParams are the params of initialize: docs/protocols/scaffold.md, row S28.
 var initializeParams = json.RawMessage(`{"protocol_version":1}`)
 
+// The fields of the manifest and of its tools.
+var (
+	manifestFields = []string{"name", "version", "description", "hooks", "tools", "priority"}
+	toolFields     = []string{"name", "description", "parameters"}
+)
+
 // manifestJSON is the answer to initialize. Its fields are raw, so that a fault in an optional
 // field can be reported without losing the others.
 type manifestJSON struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
@@ -35,7 +36,11 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 		Open:  p.connect,
 		Close: func(s *session) { _ = s.conn.Close() }, // the pipes were closed with the process
 		OnExit: func(exit proc.Exit, stderr string) {
-			rt.Log.Warn("plugin ended, and is restarted", "exit", exit.String(), "stderr", stderr)
+			attrs := []any{"exit", exit.String()}
+			if stderr != "" {
+				attrs = append(attrs, "stderr", hook.LastWords(stderr))
+			}
+			rt.Log.Warn("plugin ended", attrs...)
 		},
 		OnRetry:   func(err error) { rt.Log.Warn("plugin cannot be restarted yet", "err", err) },
 		OnRestart: func(n int) { rt.Log.Info("plugin restarted", "restarts", n) },
