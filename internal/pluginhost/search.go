@@ -292,7 +292,7 @@ func (h *Host) configure(e *entry, names census) {
 	if e.settings, err = h.setup().settings(e.names, names); err != nil {
 		e.fail(err)
 	}
-	e.settings.Grants, e.settings.Withheld = grants, withheld
+	e.settings.Grants, e.settings.Withheld, e.settings.Listed = grants, withheld, h.listed(e)
 	if err == nil {
 		h.dropUnfitProjectConfig(e)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -73,6 +74,9 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
 
 			declared: capabilityNames(m.Capabilities),
+			withheld: s.Withheld,
+			listed:   s.Listed,
+			place:    filepath.Base(dir),
 		},
 	}
 	p.given.Store(&s)
