@@ -27,6 +27,7 @@ const (
 	sawUnsaid   sight = "unsaid"   // a refusal without a reason
 	sawStatus   sight = "status"   // an answer that is neither ok nor an error
 	sawContext  sight = "context"  // a context of a wrong form
+	sawStray    sight = "stray"    // a field of an answer that the protocol does not have
 	sawSlow     sight = "slow"     // an answer that took most of its time
 )
 

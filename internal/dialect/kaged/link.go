@@ -35,7 +35,7 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	if err := p.handshake(ctx, l); err != nil {
 		process.Stop(ctx, proc.Ladder{})
 		l.close()
-		return nil, nil, withStderr(err, process)
+		return nil, nil, dialect.WithFix(withStderr(err, process), handshakeFix(err))
 	}
 	return l, process, nil
 }
@@ -78,6 +78,23 @@ func (p *plugin) handshake(ctx context.Context, l *link) error {
 		return struct{}{}, p.greet(ctx, l)
 	})
 	return err
+}
+
+// handshakeFix returns what the author of a plugin can do about a failed handshake, or "" if the
+// error itself says it.
+func handshakeFix(err error) string {
+	if _, ok := errors.AsType[*wire.RPCError](err); ok {
+		return ""
+	}
+	switch {
+	case errors.Is(err, hook.Timeout):
+		return "flush stdout after each line (in Python: print(…, flush=True)); if it needs longer to start, answer initialize first"
+	case errors.Is(err, hook.Garbled):
+		return `answer initialize with one JSON object on one line, with "api_version": 1 in it`
+	case errors.Is(err, hook.Refused):
+		return `answer initialize with "api_version": 1, a number`
+	}
+	return ""
 }
 
 func (p *plugin) greet(ctx context.Context, l *link) error {

@@ -56,10 +56,10 @@ func TestHandshakeRefusals(t *testing.T) {
 		kind      hook.Kind
 		says      []string
 	}{
-		{"another-api", hook.Refused, []string{"api_version"}},
+		{"another-api", hook.Refused, []string{`answer initialize with "api_version": 1`}},
 		{"crash-at-initialize", hook.Crash, []string{"exit code 3", "no database"}},
 		{"refuses-initialize", hook.Refused, []string{"no licence"}},
-		{"hang-at-initialize", hook.Timeout, []string{"timed out after 500ms", "waiting for a database"}},
+		{"hang-at-initialize", hook.Timeout, []string{"timed out after 500ms", "waiting for a database", "flush stdout after each line"}},
 	} {
 		t.Run(tc.behaviour, func(t *testing.T) {
 			t.Parallel()
