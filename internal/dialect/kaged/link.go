@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
@@ -28,7 +32,7 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 		Log:  func(line string) { p.log.Info("stderr", "line", line) },
 	}, p.dir))
 	if err != nil {
-		return nil, nil, unopened(p.manifest.Name, err)
+		return nil, nil, unopened(p.manifest.Name, p.misnamed(err))
 	}
 	l := &link{process: process}
 	l.peer = wire.NewPeer(process.Stdout(), process.Stdin(), p.peerOptions())
@@ -38,6 +42,20 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 		return nil, nil, dialect.WithFix(withStderr(err, process), handshakeFix(err))
 	}
 	return l, process, nil
+}
+
+// misnamed says where a program that does not exist is named. The reader may be the author.
+func (p *plugin) misnamed(err error) error {
+	start, ok := errors.AsType[*program.StartError](err)
+	if !ok || !strings.Contains(p.manifest.Command[0], "/") {
+		return err
+	}
+	if _, missing := os.Lstat(start.Path); !errors.Is(missing, fs.ErrNotExist) {
+		return err
+	}
+	named := *start
+	named.Fix = "put the program there, or correct command in the manifest: a relative path counts from the plugin's directory"
+	return &named
 }
 
 // environment returns the plugin's environment: docs/protocols/kaged.md, row K49. A root that the

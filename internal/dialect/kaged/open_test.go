@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // TestHandshake: opening sends initialize and initialized: docs/protocols/kaged.md, rows K50 and
@@ -106,6 +107,9 @@ func TestOpenSaysWhyAProgramWillNotStart(t *testing.T) {
 	_, err := New().Open(t.Context(), New().Find(rt.Env)[0], dialect.Settings{}, rt)
 	if !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "gone") || !strings.Contains(err.Error(), "plugin p (kaged)") {
 		t.Errorf("error %v", err)
+	}
+	if start, ok := errors.AsType[*program.StartError](err); !ok || !strings.Contains(start.Fix, "correct command in the manifest") {
+		t.Errorf("fix of %#v", err)
 	}
 }
 
