@@ -243,6 +243,28 @@ func TestASessionsProject(t *testing.T) {
 	}
 }
 
+// TestTheDaemonsCounters checks that a command can ask for the daemon's state of a plugin, which is
+// not that of its own process.
+func TestTheDaemonsCounters(t *testing.T) {
+	h := kagedHouse(t)
+	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AskPlugin(t.Context(), dirs, "notes"); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("without a daemon: %v", err)
+	}
+	s := h.serve("", Limits{})
+	s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`)
+	p, err := AskPlugin(t.Context(), dirs, "notes")
+	if err != nil || p == nil || p.Counters.Calls != 1 || p.Pid == nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := AskPlugin(t.Context(), dirs, "nobody"); p != nil || err != nil {
+		t.Errorf("a plugin that it does not have: %+v, %v", p, err)
+	}
+}
+
 // TestACommandReachesTheDaemon checks that the daemon restarts a plugin after `plugin knob` has
 // written the file.
 func TestACommandReachesTheDaemon(t *testing.T) {
