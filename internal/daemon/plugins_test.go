@@ -68,7 +68,7 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 	}{
 		{"a method answers", "/v1/plugins/notes/call", `{"method":"notes.config"}`, 200, `{"plugin":"notes","method":"notes.config","result":{"level":1},"error":null}`},
 		{"params are an object", "/v1/plugins/notes/call", `{"method":"notes.config","params":[1]}`, 422, "params"},
-		{"a method that is not declared", "/v1/plugins/notes/call", `{"method":"notes.nope"}`, 404, "Method not found: notes.nope"},
+		{"a method that is not declared", "/v1/plugins/notes/call", `{"method":"notes.nope"}`, 404, "Method not found: notes.nope; it has notes."},
 		{"an unknown plugin", "/v1/plugins/nope/call", `{"method":"a.b"}`, 404, "Plugin not found: nope"},
 		{"an error of the plugin's", "/v1/plugins/notes/call", `{"method":"notes.refuse"}`, 502, "I would rather not"},
 	} {
