@@ -58,6 +58,9 @@ func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name str
 		return a.printJSON(pluginInfoJSON{p, running})
 	}
 	a.printPluginHead(p, running)
+	if len(p.Wiring) == 0 { // it is not ready
+		a.printSection("hooks", cellRows(p.Hooks))
+	}
 	a.printWiring("hooks", p.Wiring, false)
 	a.printWiring("connected hooks", p.Wiring, true)
 	a.printSection("tools", toolRows(host, p))
