@@ -346,6 +346,7 @@ type Settings struct {
 	Config       json.RawMessage         // an object; nil: none
 	SystemConfig json.RawMessage         // the same from the secrets file; never logged
 	Grants       []capability.Capability // what the sandbox allows; nil: what the plugin declares
+	Listed       bool                    // the configuration lists the plugin's capabilities, in place of those that it declares
 	Withheld     []string                // declared capabilities that were not granted when the plugin was recorded as trusted
 }
 

@@ -52,7 +52,7 @@ func (h *Host) Doctor() []Finding {
 	now := h.roster()
 	for _, e := range now.entries {
 		findings = append(findings, examine(e)...)
-		findings = append(findings, examineTrust(e)...)
+		findings = append(findings, h.examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
 	findings = append(findings, h.examineProject()...)
