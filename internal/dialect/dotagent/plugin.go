@@ -159,7 +159,9 @@ func (p *plugin) Hooks() []hook.Hook {
 	for i := range native {
 		if len(p.manifest.Kinds) == 0 || slices.Contains(p.manifest.Kinds, native[i].kind) {
 			h := p.hookOf(&native[i])
-			h.ByName = len(p.manifest.Kinds) == 0
+			if h.ByName = len(p.manifest.Kinds) == 0; h.ByName {
+				h.For = "if a manifest or a connection names it"
+			}
 			hooks = append(hooks, h)
 		}
 	}
