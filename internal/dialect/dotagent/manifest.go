@@ -89,8 +89,8 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 // infoKeys are the fields of the answer to info.
 var infoKeys = []string{"name", "version", "kinds", "platforms", "schema"}
 
-// warnOfMisspelt warns of unknown fields that resemble a field which the answer lacks. Other unknown
-// fields are ignored.
+// warnOfMisspelt warns of unknown fields that resemble a field which the answer lacks. Other
+// unknown fields are ignored.
 func (m *manifest) warnOfMisspelt(o rawjson.Object) {
 	for key, meant := range Misspelt(o) {
 		m.warn("the field %q is ignored: did you mean %q?", cut([]byte(key)), meant)

@@ -45,8 +45,8 @@ func commandArguments(p hook.Object) hook.Object {
 	}
 }
 
-// finishedCommandParams adds the result. A program with exit code 0 succeeded. Of a command that was
-// refused or could not run, the result is the reason.
+// finishedCommandParams adds the result. A program with exit code 0 succeeded. Of a command that
+// was refused or could not run, the result is the reason.
 func finishedCommandParams(p hook.Object) json.RawMessage {
 	success := json.RawMessage("true")
 	if result, err := rawjson.Parse(p.Get("result")); err == nil {
