@@ -299,7 +299,8 @@ type Declarer interface {
 }
 
 // A ConfigChecker is a plugin that can check a configuration, for example the one that a job sends
-// with each call.
+// with each call. The error has the kind [hook.Refused] if the plugin does not accept the config;
+// any other error means that the config could not be checked.
 type ConfigChecker interface {
 	CheckConfig(ctx context.Context, config json.RawMessage) error
 }
