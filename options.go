@@ -42,7 +42,7 @@ type Options struct {
 	// name. Nil: plugins get an error that there is no storage.
 	Storage func(plugin string, quota StorageQuota) Storage
 	// OnNotification, if not nil, is called when a plugin sends a message without being called. It
-	// must return at once.
+	// must return immediately.
 	OnNotification func(Notification)
 }
 

@@ -144,7 +144,7 @@ func repositoryProse(t *testing.T) []passage {
 type file struct {
 	name, text string
 	set        *token.FileSet // of Go files
-	ast        *ast.File      // likewise
+	ast        *ast.File      // of Go files
 }
 
 // repositoryFiles reads the text files that we wrote: no test data, no copies, nothing built.

@@ -81,7 +81,7 @@ type toolOutcome struct {
 	Error   *string `json:"error"`
 }
 
-// Run takes the call through plugins and the tool. The error is that of a plugin whose failure
+// Run takes the call through plugins and the tool. It returns the error of a plugin whose failure
 // aborts the whole turn or request.
 func (c *ToolCall) Run(ctx context.Context) (ToolResult, error) {
 	answer, err := c.before(ctx)

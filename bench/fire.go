@@ -97,7 +97,7 @@ func (f *fire) Close() error {
 // openHost opens a host with the n scaffold plugins under dir, and with no other plugins of this
 // machine.
 func openHost(ctx context.Context, dir string, n int) (*pluginhost.Host, error) {
-	host, err := pluginhost.Open(ctx, &pluginhost.Options{Environ: lonely(dir), Dir: dir})
+	host, err := pluginhost.Open(ctx, &pluginhost.Options{Environ: isolatedEnviron(dir), Dir: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,9 @@ func openHost(ctx context.Context, dir string, n int) (*pluginhost.Host, error) 
 	return host, nil
 }
 
-// lonely returns an environment in which all configuration and plugins are searched under dir.
-func lonely(dir string) []string {
+// isolatedEnviron returns an environment in which all configuration and plugins are searched under
+// dir.
+func isolatedEnviron(dir string) []string {
 	return []string{
 		"PATH=/usr/bin:/bin", "HOME=" + dir,
 		"PATCHBAY_HOME=" + filepath.Join(dir, "patchbay"),

@@ -188,15 +188,15 @@ func kilobytes(name string, megabytes float64) Series {
 	return Series{Name: name, Rounds: [][]float64{{megabytes * 1000}}}
 }
 
-// restless is how long atRest asks the daemon for its metrics, so that it collects its garbage.
-const restless = 10 * time.Second
+// collectTime is how long atRest asks the daemon for its metrics, so that it collects its garbage.
+const collectTime = 10 * time.Second
 
 // atRest returns the live heap of the daemon and the stacks of its goroutines, in megabytes, after
 // a pause. Each request for the metrics makes garbage, so the daemon collects it now and then; the
 // least value is that of the moment after a collection.
 func (s *side) atRest(ctx context.Context, pause time.Duration) (least float64, err error) {
 	time.Sleep(pause)
-	for end := time.Now().Add(restless); time.Now().Before(end); {
+	for end := time.Now().Add(collectTime); time.Now().Before(end); {
 		counters, err := s.client.Metrics(ctx)
 		if err != nil {
 			return 0, err

@@ -179,7 +179,7 @@ func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		core, err := daemon.Open(ctx, daemon.Options{Host: pluginhost.Options{Environ: lonely(dir), Dir: dir}})
+		core, err := daemon.Open(ctx, daemon.Options{Host: pluginhost.Options{Environ: isolatedEnviron(dir), Dir: dir}})
 		if err != nil {
 			return nil, err
 		}

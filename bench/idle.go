@@ -50,14 +50,14 @@ func measureIdle(ctx context.Context, e effort) ([]Series, error) {
 				return nil, err
 			}
 			out = append(out,
-				one(s.prefix+nameResident, memory.RSS), one(s.prefix+nameAnonymous, memory.Anonymous),
-				one(s.prefix+nameProcessor, 100*(now-used[i])/pause.Seconds()))
+				singleValue(s.prefix+nameResident, memory.RSS), singleValue(s.prefix+nameAnonymous, memory.Anonymous),
+				singleValue(s.prefix+nameProcessor, 100*(now-used[i])/pause.Seconds()))
 		}
 		return out, nil
 	})
 }
 
-// one returns a series with a single number.
-func one(name string, value float64) Series {
+// singleValue returns a series with a single number.
+func singleValue(name string, value float64) Series {
 	return Series{Name: name, Rounds: [][]float64{{value}}}
 }

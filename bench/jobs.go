@@ -38,8 +38,8 @@ func (noHost) Fire(_ context.Context, p hook.Point, _ any) (*hook.Outcome, error
 	return &hook.Outcome{Point: p, Verdict: hook.Continue}, nil
 }
 
-// A works is a scheduler with one agent that has very many schedules, all due at once.
-type works struct {
+// A jobRig is a scheduler with one agent that has very many schedules, all due at once.
+type jobRig struct {
 	dir    string
 	engine *engine.Engine
 	procs  *proc.Group
@@ -51,12 +51,12 @@ type works struct {
 	marks map[int]chan struct{} // by number of runs; closed when so many are done
 }
 
-func openWorks(ctx context.Context, total int) (*works, error) {
+func openJobRig(ctx context.Context, total int) (*jobRig, error) {
 	dir, err := os.MkdirTemp("", "bench-jobs-")
 	if err != nil {
 		return nil, err
 	}
-	w := &works{dir: dir, total: total, procs: proc.NewGroup(slog.New(slog.DiscardHandler)), marks: make(map[int]chan struct{})}
+	w := &jobRig{dir: dir, total: total, procs: proc.NewGroup(slog.New(slog.DiscardHandler)), marks: make(map[int]chan struct{})}
 	if w.engine, err = engine.Open(ctx, engine.Options{Dir: filepath.Join(dir, "engine")}); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -64,7 +64,7 @@ func openWorks(ctx context.Context, total int) (*works, error) {
 	return w, nil
 }
 
-func (w *works) close() error {
+func (w *jobRig) close() error {
 	errs := []error{w.procs.Close()}
 	if w.engine != nil {
 		errs = append(errs, w.engine.Close())
@@ -73,7 +73,7 @@ func (w *works) close() error {
 }
 
 // mark returns a channel that is closed when n runs are done.
-func (w *works) mark(n int) <-chan struct{} {
+func (w *jobRig) mark(n int) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.marks[n] == nil {
@@ -82,7 +82,7 @@ func (w *works) mark(n int) <-chan struct{} {
 	return w.marks[n]
 }
 
-func (w *works) tell(t job.Report) {
+func (w *jobRig) tell(t job.Report) {
 	if t.Event != job.Success {
 		return
 	}
@@ -109,7 +109,7 @@ func (aheadClock) Sleep(ctx context.Context, _, _ time.Time) {
 }
 
 // agent returns an agent with one schedule for each run that is made at once.
-func (w *works) agent() *job.Manifest {
+func (w *jobRig) agent() *job.Manifest {
 	m := &job.Manifest{Agent: job.Agent{Name: "many", Monitor: true}, Run: job.Program{Command: trueProgram, WorkingDir: w.dir}, Dir: w.dir}
 	for i := range w.total {
 		m.Schedules = append(m.Schedules, job.Schedule{ID: fmt.Sprintf("s%05d", i), Type: job.TypeInterval, Interval: jobsInterval, Retry: job.Retry{MaxRetries: 1}})
@@ -119,7 +119,7 @@ func (w *works) agent() *job.Manifest {
 
 // run makes one run of every schedule. It calls at when the number of all runs so far reaches a
 // mark. tick counts from 1.
-func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n int), marks ...int) error {
+func (w *jobRig) run(ctx context.Context, m *job.Manifest, tick int, at func(n int), marks ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsAtOnceWait)
 	defer cancel()
 	if tick == 1 {
@@ -143,13 +143,13 @@ func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n in
 	return <-ended
 }
 
-func (w *works) scheduler(m *job.Manifest, ahead time.Duration) *job.Scheduler {
+func (w *jobRig) scheduler(m *job.Manifest, ahead time.Duration) *job.Scheduler {
 	r := &job.Runner{Host: noHost{}, Store: w.store, Procs: w.procs, Environ: os.Environ(), Report: w.tell, Clock: aheadClock{ahead}}
 	return job.NewScheduler(r, func() []*job.Manifest { return []*job.Manifest{m} })
 }
 
 // see shows every schedule to the scheduler: only ticks after that are due.
-func (w *works) see(ctx context.Context, s *job.Scheduler) error {
+func (w *jobRig) see(ctx context.Context, s *job.Scheduler) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -172,7 +172,7 @@ func (w *works) see(ctx context.Context, s *job.Scheduler) error {
 // true.
 func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 	total := manyRuns / 10
-	w, err := openWorks(ctx, total)
+	w, err := openJobRig(ctx, total)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 // schedules. Before each measurement it pauses until the engine's caches have expired.
 func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
 	const ticks = 4
-	w, err := openWorks(ctx, manyRuns/ticks)
+	w, err := openJobRig(ctx, manyRuns/ticks)
 	if err != nil {
 		return nil, err
 	}

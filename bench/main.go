@@ -140,7 +140,7 @@ func sectionNames() []string {
 func choose(only string) ([]section, error) {
 	all := allSections()
 	if only == "" {
-		return slices.DeleteFunc(all, section.asked), nil
+		return slices.DeleteFunc(all, section.onlyIfNamed), nil
 	}
 	wanted := strings.Split(only, ",")
 	for _, name := range wanted {
@@ -189,7 +189,7 @@ func runSection(ctx context.Context, s section, f flags) (series []Series, where
 	// An interrupt, not a kill: a killed host leaves go-plugin's children behind.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	if s.ordinary() {
+	if s.asOrdinaryUser() {
 		undo, oerr := asOrdinary(cmd)
 		if oerr != nil {
 			return nil, "", oerr

@@ -42,7 +42,7 @@ func mcpHome() (dir string, err error) {
 // mcpEnviron returns an environment with that home and without the machine's own plugins.
 func mcpEnviron(dir string) []string {
 	var environ []string
-	for _, v := range lonely(dir) {
+	for _, v := range isolatedEnviron(dir) {
 		if !strings.HasPrefix(v, "PATCHBAY_HOME=") {
 			environ = append(environ, v)
 		}

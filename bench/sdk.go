@@ -23,9 +23,9 @@ const (
 	nameSDKKaged  = "SDK: the same kaged tool"
 )
 
-// An authored is a contestant whose plugin is a program from the folder programs, called over the
-// wire.
-type authored struct {
+// A writtenPlugin is a contestant whose plugin is a program from the folder programs, called over
+// the wire.
+type writtenPlugin struct {
 	name    string
 	program string
 	greet   string // the params of initialize
@@ -67,15 +67,15 @@ func measureSDK(ctx context.Context, e effort) ([]Series, error) {
 	var all []Contestant
 	for _, kind := range []struct {
 		hand, sdk string
-		call      authored
+		call      writtenPlugin
 	}{
-		{nameHandHook, nameSDKHook, authored{greet: greetScaffold, method: "hook/post_user_input", want: `{"action":"continue","message":"the quick`,
+		{nameHandHook, nameSDKHook, writtenPlugin{greet: greetScaffold, method: "hook/post_user_input", want: `{"action":"continue","message":"the quick`,
 			params: func(payload []byte) []byte { return payload }}},
-		{nameHandTool, nameSDKTool, authored{greet: greetScaffold, method: "tool/execute", want: `{"`,
+		{nameHandTool, nameSDKTool, writtenPlugin{greet: greetScaffold, method: "tool/execute", want: `{"`,
 			params: func(payload []byte) []byte {
 				return fmt.Appendf(nil, `{"name":"count","arguments":%s}`, textOf(payload))
 			}}},
-		{nameHandKaged, nameSDKKaged, authored{greet: greetKaged, method: "bench.count", want: `{"words":`,
+		{nameHandKaged, nameSDKKaged, writtenPlugin{greet: greetKaged, method: "bench.count", want: `{"words":`,
 			params: func(payload []byte) []byte {
 				return fmt.Appendf(nil, `%s,"_context":%s}`, strings.TrimSuffix(textOf(payload), "}"), kagedContext)
 			}}},
@@ -94,9 +94,9 @@ func textOf(payload []byte) string {
 	return strings.Replace(string(payload), `"message"`, `"text"`, 1)
 }
 
-func (a *authored) Name() string { return a.name }
+func (a *writtenPlugin) Name() string { return a.name }
 
-func (a *authored) Open(ctx context.Context) error {
+func (a *writtenPlugin) Open(ctx context.Context) error {
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (a *authored) Open(ctx context.Context) error {
 	return nil
 }
 
-func (a *authored) Call(ctx context.Context, payload []byte) error {
+func (a *writtenPlugin) Call(ctx context.Context, payload []byte) error {
 	if a.sent == nil {
 		a.sent = a.params(payload)
 	}
@@ -134,7 +134,7 @@ func (a *authored) Call(ctx context.Context, payload []byte) error {
 	return nil
 }
 
-func (a *authored) Close() error {
+func (a *writtenPlugin) Close() error {
 	if a.wire != nil {
 		a.wire.Close()
 	}

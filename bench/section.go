@@ -44,16 +44,16 @@ type section struct {
 	measure  func(context.Context, effort) ([]Series, error)
 }
 
-// asked reports whether a section is measured only if --only names it, because it takes many
+// onlyIfNamed reports whether a section is measured only if --only names it, because it takes many
 // minutes.
-func (s section) asked() bool { return s.name == sectionCold }
+func (s section) onlyIfNamed() bool { return s.name == sectionCold }
 
-// ordinary reports whether a section must not be measured as root.
-func (s section) ordinary() bool { return s.name == sectionBwrap }
+// asOrdinaryUser reports whether a section must be measured by an ordinary user, not by root.
+func (s section) asOrdinaryUser() bool { return s.name == sectionBwrap }
 
 // limit returns the time after which a section is ended.
 func (s section) limit() time.Duration {
-	if s.asked() {
+	if s.onlyIfNamed() {
 		return time.Hour
 	}
 	return sectionLimit

@@ -31,24 +31,24 @@ const (
 	nameHeapBusy    = "after 1,000 turns, no pause"
 )
 
-// An agency is everything that `patchbay serve` runs, without its listeners.
-type agency struct {
+// A turnRig is everything that `patchbay serve` runs, without its listeners.
+type turnRig struct {
 	dir     string
 	core    *daemon.Core
 	session string
 	said    int
 }
 
-func openAgency(ctx context.Context) (*agency, error) {
+func openTurnRig(ctx context.Context) (*turnRig, error) {
 	dir, err := os.MkdirTemp("", "bench-turns-")
 	if err != nil {
 		return nil, err
 	}
-	a := &agency{dir: dir}
+	a := &turnRig{dir: dir}
 	if err := scaffoldHome(filepath.Join(dir, "scaffold"), turnPlugins); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.core, err = daemon.Open(ctx, daemon.Options{Host: pluginhost.Options{Environ: lonely(dir), Dir: dir}}); err != nil {
+	if a.core, err = daemon.Open(ctx, daemon.Options{Host: pluginhost.Options{Environ: isolatedEnviron(dir), Dir: dir}}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if err := allReady(a.core.Host.Plugins(), turnPlugins); err != nil {
@@ -57,7 +57,7 @@ func openAgency(ctx context.Context) (*agency, error) {
 	return a, nil
 }
 
-func (a *agency) close() error {
+func (a *turnRig) close() error {
 	var err error
 	if a.core != nil {
 		err = a.core.Close()
@@ -66,7 +66,7 @@ func (a *agency) close() error {
 }
 
 // turn runs one turn, and returns how long it took and how much of that was spent in plugins.
-func (a *agency) turn(ctx context.Context) (whole, inside time.Duration, err error) {
+func (a *turnRig) turn(ctx context.Context) (whole, inside time.Duration, err error) {
 	if a.said%perSession == 0 {
 		s, err := a.core.Sessions.Create(ctx, session.Session{WorkingDir: a.dir})
 		if err != nil {
@@ -93,7 +93,7 @@ func (a *agency) turn(ctx context.Context) (whole, inside time.Duration, err err
 
 // measureTurns times turns, and the part of each that was spent in plugins.
 func measureTurns(ctx context.Context, e effort) ([]Series, error) {
-	a, err := openAgency(ctx)
+	a, err := openTurnRig(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func measureTurns(ctx context.Context, e effort) ([]Series, error) {
 
 // measureTurnRate counts turns a second, one after another.
 func measureTurnRate(ctx context.Context, e effort) ([]Series, error) {
-	a, err := openAgency(ctx)
+	a, err := openTurnRig(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ const cachesExpire = 65 * time.Second
 // after all of them. Before each measurement it pauses until the engine's caches have expired. One
 // more measurement is made without the pause.
 func measureTurnHeap(ctx context.Context, _ effort) ([]Series, error) {
-	a, err := openAgency(ctx)
+	a, err := openTurnRig(ctx)
 	if err != nil {
 		return nil, err
 	}

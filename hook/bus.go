@@ -137,7 +137,7 @@ func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessage) (*Outcome, error) {
 	f.out.Steps = f.room[:0]
 	if len(hooks) > len(f.room) {
-		f.out.Steps = make([]Step, 0, len(hooks)) // allocated at once: pointers to its steps must stay valid
+		f.out.Steps = make([]Step, 0, len(hooks)) // allocated in full: pointers to its steps must stay valid
 	}
 	err := f.run(ctx, hooks)
 	f.out.Payload = payload

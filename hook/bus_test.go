@@ -101,13 +101,13 @@ func TestChain(t *testing.T) {
 			t.Errorf("got %s %s by %s, asked %s", out.Verdict, out.Payload, out.By, asked(out))
 		}
 	})
-	t.Run("skip drops the event where the point allows it", func(t *testing.T) {
+	t.Run("skip drops the event if the point allows it", func(t *testing.T) {
 		out := fire(t, TurnInput, `{"message":"x"}`, answer("a", TurnInput, Reply{Verdict: Skip}), appends("b", TurnInput, "message"))
 		if out.Verdict != Skip || asked(out) != "a" {
 			t.Errorf("got %s, asked %s", out.Verdict, asked(out))
 		}
 	})
-	t.Run("skip is continue where the point does not allow it", func(t *testing.T) {
+	t.Run("skip is continue if the point does not allow it", func(t *testing.T) {
 		out := fire(t, ModelReply, `{"text":"x"}`, answer("a", ModelReply, Reply{Verdict: Skip}), appends("b", ModelReply, "text"))
 		if out.Verdict != Continue || asked(out) != "a b" || len(out.Steps[0].Notes) != 1 {
 			t.Errorf("got %s, asked %s, notes %q", out.Verdict, asked(out), out.Steps[0].Notes)
@@ -271,7 +271,7 @@ func TestFailure(t *testing.T) {
 			}
 			err := out.Steps[0].Err
 			if !errors.Is(err, Timeout) || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v is no timeout", err)
+				t.Errorf("error %v is not a timeout", err)
 			}
 			want := "plugin slow (scaffold) post_user_input at turn.input: timed out after 5s"
 			if err.Error() != want {

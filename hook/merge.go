@@ -9,8 +9,8 @@ import (
 )
 
 // merge sets the fields of a reply in the payload, and records in the step whether that changed
-// anything. A value that is only written differently (escapes, number formats) is no change, and
-// the payload keeps the old bytes.
+// anything. A value that is only written differently (escapes, order of fields) is not a change,
+// and the payload keeps the old bytes.
 func (f *firing) merge(reply *Reply, step *Step) {
 	var set Object
 	for _, field := range reply.Set {

@@ -8,9 +8,9 @@ import (
 )
 
 // UnmarshalJSON reads the output of [Trace.MarshalJSON]. A trace does not say when the event began,
-// so the first call starts at the zero time. Traces of earlier versions have no start_us: their
-// steps start when the one before ended, or all at once at a Notify point. A trace has only the
-// text, the kind and the action of an error.
+// so the first call starts at the zero time. Traces of earlier versions have no start_us: each of
+// their steps starts when the one before ended, or at a Notify point all start at once. A trace has
+// only the text, the kind and the action of an error.
 func (t *Trace) UnmarshalJSON(text []byte) error {
 	var v readOutcome
 	if err := json.Unmarshal(text, &v); err != nil {

@@ -101,7 +101,7 @@ var specs = []Spec{
 		Doc:    "a session has gone quiet"},
 	{Point: CompactBefore, Mode: First,
 		Fields: []string{"messages", "strategy", "trigger", "summary"},
-		Doc:    "a transcript is about to be compacted; one plugin may do it, observers are told"},
+		Doc:    "a transcript is about to be compacted; one plugin may do it, observers are called too"},
 	{Point: CompactAfter, Mode: Chain, Joined: []string{"retain", "inject"},
 		Fields: []string{"messages_being_compacted", "messages_remaining", "strategy", "trigger", "retain", "inject"},
 		Doc:    "a transcript was compacted; plugins may retain and inject"},

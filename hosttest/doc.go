@@ -13,7 +13,7 @@
 //	└─ modeltest        is the model: it plays the script and stores what it was sent
 //
 // recipe_test.go checks that each agent runs a turn and starts its hooks, without Patchbay.
-// smoke_test.go has the turn that Patchbay must pass in every agent, with plugins of our own and
-// with those of the protocol documents. matrix_test.go, which runs with HOSTS_MATRIX=1, makes
-// plugins and the daemon fail.
+// smoke_test.go has the turn that Patchbay must pass in every agent, with our own plugins and with
+// those of the protocol documents. matrix_test.go, which runs with HOSTS_MATRIX=1, makes plugins
+// and the daemon fail.
 package hosttest

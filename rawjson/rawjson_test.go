@@ -44,8 +44,8 @@ func TestNestingHasTheLimitOfEncodingJSON(t *testing.T) {
 	}
 }
 
-// TestEveryLevelCounts: the level of an object itself counts in Parse and Fields as in Check, and
-// so does that of an empty container.
+// TestEveryLevelCounts: Parse and Fields count the level of the object itself, as Check does. An
+// empty container is a level too.
 func TestEveryLevelCounts(t *testing.T) {
 	for _, depth := range []int{1, 2, 64, 65, 1_000} {
 		for name, inner := range map[string]string{"scalar": "1", "empty object": "{}", "empty list": "[]"} {
@@ -228,7 +228,7 @@ func TestObject(t *testing.T) {
 			t.Errorf("null is %q", v)
 		}
 	})
-	t.Run("String only where it is a string", func(t *testing.T) {
+	t.Run("String returns only strings", func(t *testing.T) {
 		if s, ok := o.String("text"); s != "a\nb" || !ok {
 			t.Errorf("got %q, %v", s, ok)
 		}

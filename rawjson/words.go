@@ -14,11 +14,11 @@ const (
 	blanks = ones * (' ' + 1)
 )
 
-// suspect marks, with the high bit of the byte, the bytes of w that end a plain run in a string:
-// the quote and control characters (after the flip these are the bytes up to the blank), and the
-// backslash. Some bytes above 0x7F are marked too. Subtracting borrows from the byte above, so
-// marks above the lowest one can be wrong; the lowest is right for ASCII. Only the bits under highs
-// count.
+// suspect marks the bytes of w that end a plain run in a string, with the high bit of each byte.
+// These are the backslash, the quote and the control characters; after the flip, the last two are
+// the bytes up to the blank. Some bytes above 0x7F are marked too. Subtracting borrows from the
+// byte above, so marks above the lowest one can be wrong; the lowest is right for ASCII. Only the
+// bits under highs count.
 func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - ones) }
 
 // special is suspect without the bytes above 0x7F.
@@ -69,8 +69,8 @@ func skipWords(data []byte, i int, t traits) (int, traits, error) {
 	}
 }
 
-// plainWords is plain by words: first four at a time, because the test and the loop cost as much as
-// the search; then one by one, and at the end byte by byte.
+// plainWords is plain by words. It reads four words at a time, because the test and the loop cost
+// as much as the search. The rest it reads word by word, and at the end byte by byte.
 func plainWords(data []byte, i int) (int, traits) {
 	var seen uint64
 	rest := data[i:]

@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// What a browser must load, in bytes behind gzip.
+// The most that a browser may have to load, in bytes after gzip.
 const (
-	mostFirst = 120_000 // until the first page stands
+	mostFirst = 120_000 // until the first page is shown
 	mostAll   = 250_000 // with every page and the editor
 )
 
-// files are those of dist, by name, with their content.
+// files returns the contents of the files of dist, by name.
 func files(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -41,15 +41,15 @@ func files(t *testing.T) map[string]string {
 
 var (
 	inPage     = regexp.MustCompile(`(?:src|href)="/([^"]+)"`)
-	imported   = regexp.MustCompile(`(?:from|import)\s*["']\./([^"']+)["']`)                                     // what a file cannot do without
-	maybe      = regexp.MustCompile("[\"'`](?:\\./|/)?((?:assets/)?[\\w.$-]+-[\\w-]{8}\\.(?:js|css|svg))[\"'`]") // what it may load later
+	imported   = regexp.MustCompile(`(?:from|import)\s*["']\./([^"']+)["']`)                                     // files that a file always loads
+	maybe      = regexp.MustCompile("[\"'`](?:\\./|/)?((?:assets/)?[\\w.$-]+-[\\w-]{8}\\.(?:js|css|svg))[\"'`]") // files that it may load later
 	hosts      = regexp.MustCompile(`https?://[^/"'\s` + "`" + `]+`)
 	inline     = regexp.MustCompile(`<style|<script[^>]*>[^<]|\sstyle="|\son\w+="`)
 	inTemplate = regexp.MustCompile(`<\w+[^<>` + "`" + `]*\sstyle=["']`)
 	namespaces = map[string]bool{"http://www.w3.org": true} // names of formats, which no browser loads
 )
 
-// Everything that the page names is there, and nothing is there that it does not name.
+// TestDistIsComplete: every file that the page names exists, and there is no other file.
 func TestDistIsComplete(t *testing.T) {
 	all := files(t)
 	named := map[string]bool{"index.html": true, "sources.sha256": true}
@@ -64,13 +64,13 @@ func TestDistIsComplete(t *testing.T) {
 				to = "assets/" + to
 			}
 			if named[to] = true; all[to] == "" {
-				t.Errorf("%s names %s, which is not there", name, to)
+				t.Errorf("%s names %s, which does not exist", name, to)
 			}
 		}
 	}
 	for name := range all {
 		if !named[name] {
-			t.Errorf("%s is there, and no file names it: build into an empty folder", name)
+			t.Errorf("no file names %s: build into an empty folder", name)
 		}
 	}
 }
@@ -81,7 +81,8 @@ var (
 	emptyLines  = regexp.MustCompile(`\n+`)
 )
 
-// dist was built from the sources beside it. vite.config.js writes the hash that is compared here.
+// TestDistIsBuiltFromTheseSources: dist was built from the sources beside it. vite.config.js writes
+// the hash that is compared here.
 func TestDistIsBuiltFromTheseSources(t *testing.T) {
 	names := []string{"index.html", "package.json", "package-lock.json", "svelte.config.js", "vite.config.js"}
 	err := fs.WalkDir(os.DirFS("."), "src", func(name string, entry fs.DirEntry, err error) error {
@@ -127,7 +128,7 @@ func TestDistIsSmall(t *testing.T) {
 	for _, m := range inPage.FindAllStringSubmatch(all["index.html"], -1) {
 		load(m[1])
 	}
-	for _, page := range []string{"Overview", "Plugin"} { // the page that is opened is loaded too
+	for _, page := range []string{"Overview", "Plugin"} { // the opened page is loaded too
 		for name := range all {
 			if strings.HasPrefix(name, "assets/"+page+"-") {
 				load(name)
@@ -137,7 +138,7 @@ func TestDistIsSmall(t *testing.T) {
 	for _, text := range all {
 		sum += zipped(t, text)
 	}
-	t.Logf("first load %d bytes, all %d bytes, both behind gzip", first, sum)
+	t.Logf("first load %d bytes, all %d bytes, both after gzip", first, sum)
 	if first > mostFirst || sum > mostAll {
 		t.Errorf("first load %d of %d bytes, all %d of %d", first, mostFirst, sum, mostAll)
 	}
@@ -156,8 +157,8 @@ func zipped(t *testing.T, text string) int {
 	return b.Len()
 }
 
-// The page asks no other host, keeps to its Content-Security-Policy, and tells nothing of where it
-// was built.
+// TestDistKeepsToItself: the page sends no requests to other hosts, keeps its
+// Content-Security-Policy, and does not name the directory where it was built.
 func TestDistKeepsToItself(t *testing.T) {
 	for name, text := range files(t) {
 		for _, host := range hosts.FindAllString(text, -1) {
@@ -172,7 +173,7 @@ func TestDistKeepsToItself(t *testing.T) {
 			t.Errorf("%s has script or style inside: %s", name, inline.FindString(text))
 		}
 		if strings.Contains(text, "node_modules") || strings.Contains(text, "sourceMappingURL") || strings.HasSuffix(name, ".map") {
-			t.Errorf("%s tells of the place where it was built", name)
+			t.Errorf("%s names the directory where it was built", name)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// addresses are those of the page: one for each view. The rest of the path is read by the page's
-// own script.
+// addresses lists the first part of the page's addresses, one for each view. The page's own script
+// reads the rest of the path.
 var addresses = []string{
 	"/{$}",
 	"/plugins", "/plugins/{name}",
@@ -31,7 +31,7 @@ var addresses = []string{
 	"/doctor",
 }
 
-// Handler serves the page. It expects GET and HEAD alone.
+// Handler serves the page. It expects only GET and HEAD.
 func Handler() http.Handler {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -40,7 +40,7 @@ func Handler() http.Handler {
 	return newPages(files)
 }
 
-// pages are the files of dist.
+// pages serves the files of dist.
 type pages struct{ files fs.FS }
 
 func newPages(files fs.FS) http.Handler {
@@ -54,11 +54,11 @@ func newPages(files fs.FS) http.Handler {
 	return mux
 }
 
-// page answers with index.html. Browsers ask again each time whether it is still the same: it names
+// page answers with index.html. Browsers check each time whether it has changed, because it names
 // the other files.
 func (p pages) page(w http.ResponseWriter, r *http.Request) { p.send(w, r, "index.html", "no-cache") }
 
-// asset answers with a file that has a new name whenever it has a new content.
+// asset answers with a file whose name changes with its content.
 func (p pages) asset(w http.ResponseWriter, r *http.Request) {
 	name := "assets/" + r.PathValue("file")
 	if !p.has(name) {
@@ -68,7 +68,7 @@ func (p pages) asset(w http.ResponseWriter, r *http.Request) {
 	p.send(w, r, name, "private, max-age=31536000, immutable")
 }
 
-// other answers with any other file that there is.
+// other answers with any other file of dist.
 func (p pages) other(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if !p.has(name) {
@@ -78,14 +78,14 @@ func (p pages) other(w http.ResponseWriter, r *http.Request) {
 	p.send(w, r, name, "no-cache")
 }
 
-// has tells whether there is such a file; directories are not listed.
+// has reports whether a file exists. It is false for directories.
 func (p pages) has(name string) bool {
 	info, err := fs.Stat(p.files, name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// send answers with a file, or with 304 where the client has it. The file is compressed where the
-// client takes that.
+// send answers with a file, or with 304 if the client has it. It compresses the file if the client
+// accepts that.
 func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) {
 	file, err := p.files.Open(name)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) 
 	http.ServeContent(w, r, name, time.Time{}, content)
 }
 
-// takesGzip tells whether the client names gzip, and does not refuse it by "gzip;q=0".
+// takesGzip reports whether the client names gzip, and does not refuse it with "gzip;q=0".
 func takesGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
@@ -123,8 +123,8 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// compressed is done anew for each request, so that the daemon keeps nothing in memory. Browsers
-// keep the files whose names change with their content, and ask for them once.
+// compressed compresses a file for each request again, so that the daemon keeps nothing in memory.
+// Browsers cache the files whose names change with their content, and request them once.
 func compressed(content io.Reader) io.ReadSeeker {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -137,8 +137,8 @@ func compressed(content io.Reader) io.ReadSeeker {
 	return bytes.NewReader(b.Bytes())
 }
 
-// etag is made anew for each request: a hash of so small a file costs less than it would to keep
-// it.
+// etag computes the ETag for each request again: hashing such a small file costs less than storing
+// the hash.
 func etag(content io.ReadSeeker) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, content); err != nil {
@@ -148,8 +148,8 @@ func etag(content io.ReadSeeker) (string, error) {
 	return `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`, err
 }
 
-// missing answers a person with the page, which says that there is no such view, and a program with
-// the API's own words.
+// missing answers a browser with the page, which says that there is no such view, and a program
+// with an error of the API.
 func (p pages) missing(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	index, err := fs.ReadFile(p.files, "index.html")
@@ -160,10 +160,10 @@ func (p pages) missing(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType("index.html"))
 	}
 	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(index) // a client that is gone misses nothing
+	_, _ = w.Write(index) // an error means that the client has gone
 }
 
-// contentType does not ask the machine's own table of types, which can be anything.
+// contentType does not use the machine's own table of types, which may be wrong.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":

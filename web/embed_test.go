@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// built is a page as Vite builds one.
+// built is a page in the form that Vite builds.
 var built = fstest.MapFS{
 	"index.html":           {Data: []byte("<!doctype html>page")},
 	"favicon.svg":          {Data: []byte("<svg/>")},

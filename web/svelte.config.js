@@ -1,2 +1,2 @@
-// Runes everywhere: the compiler need not guess.
+// Runes in all files, so that the compiler need not guess.
 export default { compilerOptions: { runes: true } };

@@ -5,7 +5,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 
 // The theme is chosen by a script that runs before anything is painted, so that no page flashes in the wrong colours.
-// It must be a file of its own: the Content-Security-Policy allows no script inside the page.
+// It must be a separate file, because the Content-Security-Policy allows no script inside the page.
 function themeFirst() {
   const source = readFileSync(new URL('./src/theme.js', import.meta.url), 'utf8');
   let reference;
@@ -27,15 +27,15 @@ function themeFirst() {
   };
 }
 
-// Svelte's errors name a page on the web. Nothing in the build names another host, so that a test can hold us to it.
+// Svelte's errors name a page on the web. It is removed, so that a test can check that the build names no other host.
 const noHosts = {
   name: 'no-hosts',
   apply: 'build',
   renderChunk: (code) => ({ code: code.replaceAll('https://svelte.dev/e/', 'svelte: '), map: null }),
 };
 
-// dist/sources.sha256 tells which sources were built, so that a test in Go, which has no npm, finds a build that was
-// forgotten. Comments that fill whole lines are left out: to change one takes no new build. dist_test.go does the same.
+// dist/sources.sha256 says which sources were built, so that a test in Go, without npm, notices a forgotten build.
+// Comments that fill whole lines are left out, so changing one needs no new build. dist_test.go does the same.
 const sourcesHash = {
   name: 'sources-hash',
   apply: 'build',
@@ -56,7 +56,7 @@ const sourcesHash = {
   },
 };
 
-// For `npm run dev`: what the API answers comes from a daemon, which refuses requests of other origins.
+// For `npm run dev`: a daemon answers the API requests, and refuses requests from other origins.
 const daemon = {
   target: process.env.PATCHBAY_URL ?? 'http://127.0.0.1:8000',
   configure(proxy) {
@@ -67,7 +67,7 @@ const daemon = {
   },
 };
 
-// The build adds nothing but the content of these files, so that two builds of one source have the same bytes.
+// The build depends only on the content of these files, so that two builds of the same sources have the same bytes.
 export default defineConfig({
   plugins: [svelte(), themeFirst(), noHosts, sourcesHash],
   build: {

@@ -1,4 +1,5 @@
-// Walks the web page in Chromium. A module of its own, so that the driver stays out of Patchbay's dependencies.
+// Tests of the web page in Chromium. A separate module, so that Patchbay does not depend on the
+// driver.
 module github.com/patchbay-dev/patchbay/webtest
 
 go 1.26.0

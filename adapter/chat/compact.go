@@ -121,7 +121,7 @@ func (a *Agent) limit() int {
 func (r *run) budget() int { return r.agent.limit() / 2 }
 
 // compactIfLong compacts a conversation that has become too long for the model. If it cannot be
-// compacted, the model is called all the same.
+// compacted, the model is called nevertheless.
 func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	limit := r.agent.limit()
 	if limit <= 0 || r.estimateSize(tools) <= limit {

@@ -46,7 +46,7 @@ func TestApproval(t *testing.T) {
 			t.Errorf("asked %q, %+v", asked, result.Tools)
 		}
 	})
-	t.Run("a refusal is told to the model with its reason", func(t *testing.T) {
+	t.Run("the model gets the reason of a refusal", func(t *testing.T) {
 		b := newToolBed(t, call("1", "write", `{}`))
 		b.echo("write").Changes = true
 		b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {

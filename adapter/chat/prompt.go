@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// defaultPrompt is the base prompt of an agent without one of its own. It does not mention tools,
-// which the API describes. Nothing in it changes from day to day, so that providers can cache it.
+// defaultPrompt is the base prompt of an agent that has no Prompt. It does not mention tools, which
+// the API describes. Nothing in it changes from day to day, so that providers can cache it.
 const defaultPrompt = `You are Patchbay's agent. You help the user in a terminal, with whatever they are working on there.
 
 - Find out before you answer: read files and run commands with the tools you have, rather than guess.

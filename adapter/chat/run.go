@@ -236,4 +236,4 @@ func (r *run) append(ctx context.Context, messages ...model.Message) error {
 	return nil
 }
 
-func (r *run) emit(e Event) { r.watch.tell(e) }
+func (r *run) emit(e Event) { r.watch.send(e) }

@@ -79,7 +79,7 @@ func (c *toolCall) progress() func(string) {
 	shown, watch := *c.pending(), c.turn.watch
 	return func(text string) {
 		tool := shown
-		watch.tell(Event{Type: ToolOutput, Tool: &tool, Text: text})
+		watch.send(Event{Type: ToolOutput, Tool: &tool, Text: text})
 	}
 }
 

@@ -72,7 +72,7 @@ func TestToolBefore(t *testing.T) {
 			t.Errorf("%+v", use)
 		}
 	})
-	t.Run("a refusal is told to the model with its reason, and the turn goes on", func(t *testing.T) {
+	t.Run("the model gets the reason of a refusal, and the turn goes on", func(t *testing.T) {
 		b := newToolBed(t, call("1", "rm", `{}`))
 		b.echo("rm")
 		b.answer("guard", hook.ToolBefore, hook.Reply{Verdict: hook.Deny, Reason: "not here"})

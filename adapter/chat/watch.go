@@ -15,7 +15,7 @@ type watch struct {
 	closed bool       // the turn is over: later output of a tool is dropped
 }
 
-func (w *watch) tell(e Event) {
+func (w *watch) send(e Event) {
 	if w.observe == nil {
 		return
 	}

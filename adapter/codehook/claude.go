@@ -13,10 +13,10 @@ func (m *Moment) claudeAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:
 		if w.deny != "" {
-			return m.specific("permissionDecision", "deny", "permissionDecisionReason", w.deny)
+			return m.eventAnswer("permissionDecision", "deny", "permissionDecisionReason", w.deny)
 		}
 		if w.input != nil {
-			return m.specific("updatedInput", w.input)
+			return m.eventAnswer("updatedInput", w.input)
 		}
 	case prompt, stop:
 		if w.deny != "" {
@@ -24,17 +24,17 @@ func (m *Moment) claudeAnswer(w *wish) Answer {
 		}
 	case after:
 		if w.result != nil {
-			return m.specific("updatedToolOutput", m.slot().put(m.data.Get("tool_response"), *w.result))
+			return m.eventAnswer("updatedToolOutput", m.slot().put(m.data.Get("tool_response"), *w.result))
 		}
 	}
 	if w.context != "" {
-		return m.specific("additionalContext", w.context)
+		return m.eventAnswer("additionalContext", w.context)
 	}
 	return Answer{}
 }
 
-// specific returns an answer with fields for one event.
-func (m *Moment) specific(pairs ...any) Answer {
+// eventAnswer returns an answer with fields for one event.
+func (m *Moment) eventAnswer(pairs ...any) Answer {
 	return document(object("hookSpecificOutput", append(object("hookEventName", m.Event), object(pairs...)...)))
 }
 

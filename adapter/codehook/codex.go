@@ -1,17 +1,16 @@
 package codehook
 
-// codexAnswer encodes a wish for Codex, which is strict: it ignores an answer with a field that it
-// does not know, or that belongs to another event, and goes on. A denial needs a reason, an
-// allowance needs a new input, and an answer to the end of a turn must not have fields for one
-// event.
+// codexAnswer encodes a wish for Codex. Codex is strict: it ignores a whole answer if a field is
+// unknown or belongs to another event, and goes on. A denial needs a reason, an allowance needs a
+// new input, and an answer to the end of a turn must not have fields for one event.
 func (m *Moment) codexAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:
 		if w.deny != "" {
-			return m.specific("permissionDecision", "deny", "permissionDecisionReason", w.deny)
+			return m.eventAnswer("permissionDecision", "deny", "permissionDecisionReason", w.deny)
 		}
 		if w.input != nil {
-			return m.specific("permissionDecision", "allow", "updatedInput", w.input)
+			return m.eventAnswer("permissionDecision", "allow", "updatedInput", w.input)
 		}
 	case prompt, stop:
 		if w.deny != "" {
@@ -23,7 +22,7 @@ func (m *Moment) codexAnswer(w *wish) Answer {
 		}
 	}
 	if w.context != "" {
-		return m.specific("additionalContext", w.context)
+		return m.eventAnswer("additionalContext", w.context)
 	}
 	return Answer{}
 }
@@ -41,7 +40,7 @@ func codexRuns(tool string, input raw) bool {
 // servers.
 func codexOutcome(response raw) outcome {
 	fields := fieldsOf(response)
-	text := plainly(response)
+	text := textOf(response)
 	if parts, ok := partsText(fields.Get("content")); ok {
 		text = parts
 	}

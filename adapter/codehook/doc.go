@@ -17,7 +17,7 @@
 //	  foreign, empty             parse.go       events about which no plugin is called
 //	Moment.Fire                  fire.go
 //	  firing.run                 moments.go     one function a kind; the result is a wish
-//	    call.back                vocabulary.go  a rewritten call, in the agent's names
+//	    call.toAgents            vocabulary.go  a rewritten call, in the agent's names
 //	  within                     within.go      reduces the wish to what the agent can do
 //	  encode                     encode.go      one encoder an agent: claude.go, codex.go, …
 //

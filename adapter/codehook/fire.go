@@ -99,7 +99,7 @@ func (f *firing) fire(point hook.Point, payload hook.Object) (hook.Object, *hook
 		f.failed(point, fmt.Errorf("%s: the payload that came back is not an object: %w", point, err))
 		return nil, nil, false
 	}
-	if changed := changers(out); changed != "" {
+	if changed := changedBy(out); changed != "" {
 		f.wish.by = changed
 	}
 	return fields, out, true
@@ -151,14 +151,14 @@ func (f *firing) closed(point hook.Point) (names []string, known bool) {
 // own refusal counts: a plugin that failed must not keep the agent working.
 func (f *firing) refused(out *hook.Outcome) {
 	f.wish.by = out.By
-	if f.event.kind == stop && broke(out) {
+	if f.event.kind == stop && pluginFailed(out) {
 		f.wish.note("%s: %s", out.Point, out.Reason)
 		return
 	}
 	f.deny(&f.wish, refusal(out))
 }
 
-func broke(out *hook.Outcome) bool {
+func pluginFailed(out *hook.Outcome) bool {
 	return slices.ContainsFunc(out.Steps, func(s hook.Step) bool { return s.Err != nil && s.Verdict == hook.Deny })
 }
 
@@ -169,7 +169,7 @@ func refusal(out *hook.Outcome) string {
 		what = "dropped by plugin "
 	}
 	text := what + out.By + ": " + or(out.Reason, "no reason given")
-	if broke(out) {
+	if pluginFailed(out) {
 		text = "not allowed, because a plugin that must agree failed: " + out.Reason
 	}
 	if out.Suggest != "" {
@@ -178,8 +178,8 @@ func refusal(out *hook.Outcome) string {
 	return text
 }
 
-// changers returns the plugins that changed an event.
-func changers(out *hook.Outcome) string {
+// changedBy returns the plugins that changed an event.
+func changedBy(out *hook.Outcome) string {
 	var names []string
 	for _, s := range out.Steps {
 		if s.Changed && !slices.Contains(names, s.Plugin) {

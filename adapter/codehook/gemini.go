@@ -68,7 +68,7 @@ func llmOutcome(response raw) outcome {
 	if missing(fault) {
 		return outcome{text: text, success: true}
 	}
-	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), plainly(fault))}
+	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), textOf(fault))}
 }
 
 // withoutContext removes the context that hooks have added to the session. Gemini CLI puts it

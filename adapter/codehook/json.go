@@ -81,9 +81,9 @@ func isObject(v raw) bool { return len(v) > 0 && v[0] == '{' }
 
 // plain returns a field as text. A value that is not a string is returned as JSON; a missing one as
 // "".
-func plain(fields hook.Object, name string) string { return plainly(fields.Get(name)) }
+func plain(fields hook.Object, name string) string { return textOf(fields.Get(name)) }
 
-func plainly(v raw) string {
+func textOf(v raw) string {
 	if text, ok := rawjson.Unquote(v); ok {
 		return text
 	}

@@ -29,7 +29,7 @@ func (f *firing) prompt() {
 	message := plain(fields, "message")
 	if message != f.Prompt {
 		if strings.TrimSpace(message) == "" {
-			f.wish.deny = "plugin " + changers(out) + " removed the whole message"
+			f.wish.deny = "plugin " + changedBy(out) + " removed the whole message"
 			return
 		}
 		f.wish.message = &message
@@ -53,7 +53,7 @@ func (f *firing) before() {
 			f.answered(fields, out)
 			return
 		}
-		if c := changers(out); c != "" {
+		if c := changedBy(out); c != "" {
 			by = append(by, c)
 		}
 		call = call.With(hook.Field{Name: "tool", Value: fields.Get("tool")}, hook.Field{Name: "arguments", Value: fields.Get("arguments")})
@@ -71,7 +71,7 @@ func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
 		f.wish.deny = refusal(out)
 		return
 	}
-	f.wish.deny = "answered by plugin " + out.By + " in the tool's place: " + resultOf(fields).told()
+	f.wish.deny = "answered by plugin " + out.By + " in the tool's place: " + resultOf(fields).textForModel()
 	f.wish.note("%s accepts no result instead of a call: the call is denied, with the result as the reason", f.Agent.Title())
 }
 
@@ -87,7 +87,7 @@ func (f *firing) rewritten(tool string, args raw) {
 	case !isObject(args):
 		f.wish.deny = "plugin " + f.wish.by + " left arguments that are not an object: " + string(args)
 	default:
-		f.wish.input = f.call.back(args)
+		f.wish.input = f.call.toAgents(args)
 	}
 }
 
@@ -104,8 +104,8 @@ func (f *firing) after() {
 	if !ok {
 		return
 	}
-	if now := resultOf(fields); now.told() != was.told() {
-		text := now.told()
+	if now := resultOf(fields); now.textForModel() != was.textForModel() {
+		text := now.textForModel()
 		f.wish.result = &text
 	} else if now.success != was.success {
 		f.wish.note("%s accepts a new result, but not whether the call succeeded", f.Agent.Title())
@@ -168,7 +168,7 @@ func (f *firing) compaction() {
 	if f.event.kind == compactBefore {
 		_, out, ok := f.fire(hook.CompactBefore, object("messages", raw("[]"), "strategy", "summarize", "trigger", trigger))
 		if ok && out.Verdict == hook.Stop {
-			f.wish.note("plugin %s answered with a compacted transcript: %s ignores it", out.By, f.Agent.Title())
+			f.wish.note("plugin %s compacted the transcript: %s ignores that", out.By, f.Agent.Title())
 		}
 		return
 	}
@@ -195,7 +195,7 @@ func (f *firing) fault() any {
 func (f *firing) system() {
 	var texts []string
 	for _, part := range elements(f.data.Get("system")) {
-		texts = append(texts, plainly(part))
+		texts = append(texts, textOf(part))
 	}
 	base := strings.Join(texts, "\n\n")
 	fields, _, ok := f.fire(hook.PromptSend, object("base_prompt", base, "dynamic_context", ""))

@@ -77,7 +77,7 @@ func (m *Moment) listed() bool {
 }
 
 // openCodeParts returns the message with another text, and with the added context behind it. The
-// context is not a part of its own, because that would need an id of OpenCode.
+// context is not a separate part, because a part needs an id of OpenCode.
 func (m *Moment) openCodeParts(w *wish) raw {
 	text := m.Prompt
 	if w.message != nil {
@@ -149,8 +149,8 @@ func (m *Moment) unwrap() {
 	}
 }
 
-// openCodeSilent reports the events of OpenCode about which no plugin is called: those about
-// titles, those of subagents' sessions, and the end of a session that has no id.
+// openCodeSilent reports whether no plugin is called about an event of OpenCode: a prompt for a
+// title, a session of a subagent, or the end of a session that has no id.
 func (m *Moment) openCodeSilent() bool {
 	switch m.event.kind {
 	case system:

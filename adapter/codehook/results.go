@@ -19,8 +19,9 @@ func resultOf(fields hook.Object) outcome {
 	return outcome{text: plain(fields, "result"), success: string(fields.Get("success")) != "false", fault: plain(fields, "error")}
 }
 
-// told returns the text for the model: the result, and the error unless the result contains it.
-func (o outcome) told() string {
+// textForModel returns the text for the model: the result, and the error unless the result contains
+// it.
+func (o outcome) textForModel() string {
 	if o.fault == "" || strings.Contains(o.text, o.fault) {
 		return o.text
 	}
@@ -79,7 +80,7 @@ func (s slot) text(result raw) string {
 			return text
 		}
 	}
-	return plainly(result)
+	return textOf(result)
 }
 
 // at returns the slot of a field of an object, or of a nested one.
@@ -111,7 +112,7 @@ func lines(name string) slot {
 			list := fieldsOf(result).Get(name)
 			var texts []string
 			for _, item := range elements(list) {
-				texts = append(texts, plainly(item))
+				texts = append(texts, textOf(item))
 			}
 			return strings.Join(texts, "\n"), len(list) > 0 && list[0] == '['
 		},
@@ -176,7 +177,7 @@ func putParts(result raw, text string) raw {
 	return joined(out)
 }
 
-// content is the slot of such a list in a field.
+// content is the slot of such a list in the field content.
 var content = slot{
 	get: func(result raw) (string, bool) { return partsText(fieldsOf(result).Get("content")) },
 	put: func(result raw, text string) raw {

@@ -39,8 +39,8 @@ var abouts = map[string]string{
 	"Stop":                               "stop", "AfterAgent": "stop",
 }
 
-// samples reads the events in a directory of directories. The name of an event is that of its file,
-// up to the tool.
+// samples reads the events in the subdirectories of dir. The name of an event is the name of its
+// file without the tool.
 func samples(t testing.TB, dir string) []sample {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))

@@ -28,7 +28,7 @@ type argument struct {
 // The units of agents.
 const (
 	millis = "ms"   // milliseconds; ours are seconds
-	zero   = "zero" // lines counted from 0; ours are counted from 1
+	zero   = "zero" // lines convertNumber from 0; ours are convertNumber from 1
 )
 
 // arg parses "file_path|path=path/ms": the agent's names, our name, and the agent's unit. A single
@@ -142,19 +142,19 @@ func (m *Moment) readCall() *call {
 	c.tool, c.args = c.host, c.input
 	if i := slices.IndexFunc(vocabulary[m.Agent], func(w word) bool { return w.host == c.host }); i >= 0 && isObject(c.input) {
 		c.word = vocabulary[m.Agent][i]
-		c.tool, c.args = c.word.tool, c.forth().JSON()
+		c.tool, c.args = c.word.tool, c.toOurs().JSON()
 	}
 	return c
 }
 
-// forth returns the input in our names. Fields without a counterpart stay unchanged, after the
+// toOurs returns the input in our names. Fields without a counterpart stay unchanged, after the
 // others.
-func (c *call) forth() hook.Object {
+func (c *call) toOurs() hook.Object {
 	input := fieldsOf(c.input)
 	var known, rest hook.Object
 	for _, a := range c.word.args {
 		if f, ok := a.in(input); ok {
-			known = append(known, hook.Field{Name: a.ours, Value: a.forth(f.Value)})
+			known = append(known, hook.Field{Name: a.ours, Value: a.toOurs(f.Value)})
 		}
 	}
 	for _, f := range input {
@@ -183,9 +183,9 @@ func (a *argument) in(input hook.Object) (hook.Field, bool) {
 	return hook.Field{}, false
 }
 
-// back returns the agent's whole input with the arguments as plugins left them. Fields without a
-// counterpart are kept: a plugin that writes new arguments does not know them.
-func (c *call) back(args raw) raw {
+// toAgents returns the agent's whole input with the arguments as plugins left them. Fields without
+// a counterpart are kept: a plugin that writes new arguments does not know them.
+func (c *call) toAgents(args raw) raw {
 	input, now, was := fieldsOf(c.input), fieldsOf(args), fieldsOf(c.args)
 	var out hook.Object
 	for _, f := range input {
@@ -200,7 +200,7 @@ func (c *call) back(args raw) raw {
 		case rawjson.Equal(now.Get(a.ours), was.Get(a.ours)):
 			out = append(out, f)
 		default:
-			out = append(out, hook.Field{Name: f.Name, Value: a.back(now.Get(a.ours))})
+			out = append(out, hook.Field{Name: f.Name, Value: a.toAgents(now.Get(a.ours))})
 		}
 	}
 	return append(out, c.added(now, out)...).JSON()
@@ -219,7 +219,7 @@ func (c *call) added(now, out hook.Object) hook.Object {
 			continue
 		}
 		if _, there := a.in(input); !there {
-			more = append(more, hook.Field{Name: a.hosts[0], Value: a.back(f.Value)})
+			more = append(more, hook.Field{Name: a.hosts[0], Value: a.toAgents(f.Value)})
 		}
 	}
 	return more
@@ -247,30 +247,30 @@ func (w *word) called(name string) *argument {
 
 func (w *word) ours(name string) bool { return w.called(name) != nil }
 
-// forth converts an agent's value to our unit.
-func (a *argument) forth(v raw) raw {
+// toOurs converts an agent's value to our unit.
+func (a *argument) toOurs(v raw) raw {
 	switch a.unit {
 	case millis:
-		return counted(v, func(n float64) float64 { return n / 1000 })
+		return convertNumber(v, func(n float64) float64 { return n / 1000 })
 	case zero:
-		return counted(v, func(n float64) float64 { return n + 1 })
+		return convertNumber(v, func(n float64) float64 { return n + 1 })
 	}
 	return v
 }
 
-// back converts our value to the agent's unit. Agents use whole milliseconds.
-func (a *argument) back(v raw) raw {
+// toAgents converts our value to the agent's unit. Agents use whole milliseconds.
+func (a *argument) toAgents(v raw) raw {
 	switch a.unit {
 	case millis:
-		return counted(v, func(n float64) float64 { return math.Round(n * 1000) })
+		return convertNumber(v, func(n float64) float64 { return math.Round(n * 1000) })
 	case zero:
-		return counted(v, func(n float64) float64 { return max(0, n-1) })
+		return convertNumber(v, func(n float64) float64 { return max(0, n-1) })
 	}
 	return v
 }
 
-// counted changes a number. A value that is not a number, or is too large, stays unchanged.
-func counted(v raw, change func(float64) float64) raw {
+// convertNumber changes a number. A value that is not a number, or is too large, stays unchanged.
+func convertNumber(v raw, change func(float64) float64) raw {
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || math.Abs(n) > 1e15 {
 		return v
@@ -281,9 +281,9 @@ func counted(v raw, change func(float64) float64) raw {
 // own is the name under which Patchbay's own MCP server is registered.
 const own = "patchbay"
 
-// ours reports whether the call is of a tool of Patchbay's own MCP server. That server calls the
-// plugins itself.
-func (m *Moment) ours() bool {
+// isOurTool reports whether the call is of a tool of Patchbay's own MCP server. That server calls
+// the plugins itself.
+func (m *Moment) isOurTool() bool {
 	for _, name := range []string{"mcp_server", "mcp_context"} {
 		server := fieldsOf(m.data.Get(name))
 		if said := or(plain(server, "name"), plain(server, "server_name")); said != "" {

@@ -17,8 +17,8 @@ import (
 // connection, because a sandboxed process cannot pass a connection to a process outside, or receive
 // one from there.
 type memo struct {
-	ask sync.Once
-	err error // set by ask
+	once sync.Once
+	err  error // set by once
 }
 
 type memoKey struct{}
@@ -29,9 +29,9 @@ func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, memoKey{}, new(memo))
 }
 
-// Announce registers a listener as one of this API, so that no plugin in a sandbox is connected to
-// it. A plugin that may connect to some ports of this machine does so through its host, and
-// [doors.Caller] cannot distinguish the host's connections from honest ones.
+// Announce registers a listener of this API, so that no host connects a plugin in a sandbox to it.
+// A plugin that may connect to ports of this machine does so through its host, and [doors.Caller]
+// cannot distinguish such a connection from the host's own.
 func Announce(l *net.TCPListener) (net.Listener, error) {
 	door, err := doors.Announce(l)
 	if err != nil {
@@ -40,8 +40,8 @@ func Announce(l *net.TCPListener) (net.Listener, error) {
 	return door, nil
 }
 
-// checkCaller refuses plugins in one of our sandboxes, and callers that may be one. It is not
-// called for requests with a token.
+// checkCaller refuses plugins in one of our sandboxes, and callers that may be such plugins. It is
+// not called for requests with a token.
 func (g *gate) checkCaller(r *http.Request) *problem {
 	err := g.callerError(r)
 	if err == nil {
@@ -61,23 +61,24 @@ func (g *gate) callerError(r *http.Request) error {
 	if known == nil {
 		known = new(memo)
 	}
-	known.ask.Do(func() {
-		if known.err = g.ask(r); known.err != nil {
-			g.tell(known.err)
+	known.once.Do(func() {
+		if known.err = g.checkProcess(r); known.err != nil {
+			g.logRefusal(known.err)
 		}
 	})
 	return known.err
 }
 
-// tell logs a refusal, at most one in a second, because a plugin can call as often as it likes.
-func (g *gate) tell(err error) {
-	if now := time.Now().Unix(); g.told.Swap(now) != now {
+// logRefusal logs a refusal, at most one in a second, because a plugin can call as often as it
+// likes.
+func (g *gate) logRefusal(err error) {
+	if now := time.Now().Unix(); g.loggedAt.Swap(now) != now {
 		g.log.Warn("caller refused", "err", err)
 	}
 }
 
-// ask looks up the process that opened the request's connection.
-func (g *gate) ask(r *http.Request) error {
+// checkProcess checks the process that opened the request's connection.
+func (g *gate) checkProcess(r *http.Request) error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
 		return errors.New("the connection does not use TCP")

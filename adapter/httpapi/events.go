@@ -28,7 +28,7 @@ type gap struct {
 type place struct {
 	filter EventFilter
 	gap    *gap   // nil: none
-	seen   uint64 // up to this id the client has missed no event without a gap
+	seen   uint64 // events up to this id need no further gap
 }
 
 func (a *api) addEvents() {
@@ -84,7 +84,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, from place) {
 	if err := s.begin(from.gap); err != nil {
 		return
 	}
-	err := a.Events.Follow(ctx, from.filter, a.telling(ctx, s, from))
+	err := a.Events.Follow(ctx, from.filter, a.eventSender(ctx, s, from))
 	if err != nil && ctx.Err() == nil { // neither the client nor the daemon ended the stream
 		s.fail(a.problem(err, "stream of events"))
 	}
@@ -95,10 +95,10 @@ func (s *stream) begin(g *gap) error {
 	if err := s.write([]byte("retry: 2000\n\n")); err != nil || g == nil {
 		return err
 	}
-	return s.tell(g)
+	return s.sendGap(g)
 }
 
-func (s *stream) tell(g *gap) error {
+func (s *stream) sendGap(g *gap) error {
 	text, err := json.Marshal(g)
 	if err != nil {
 		return err
@@ -106,14 +106,14 @@ func (s *stream) tell(g *gap) error {
 	return s.send(Event{Kind: "gap", Data: text})
 }
 
-// telling returns a function that sends events. It also sends a gap if events were deleted before
-// they could be sent, because the client was slow or the engine not available. Ids also have holes
-// if sessions were deleted, and the ids of one session always have holes: these are not gaps.
-func (a *api) telling(ctx context.Context, s *stream, from place) func(Event) error {
+// eventSender returns a function that sends events. It also sends a gap if events were deleted
+// before they could be sent, because the client was slow or the engine not available. Ids also have
+// holes if sessions were deleted, and the ids of one session always have holes: these are not gaps.
+func (a *api) eventSender(ctx context.Context, s *stream, from place) func(Event) error {
 	seen := from.seen
 	return func(e Event) error {
 		if from.filter.Session == "" && e.ID > seen+1 {
-			if err := a.tellGone(ctx, s, seen); err != nil {
+			if err := a.sendGapIfDeleted(ctx, s, seen); err != nil {
 				return err
 			}
 		}
@@ -122,11 +122,11 @@ func (a *api) telling(ctx context.Context, s *stream, from place) func(Event) er
 	}
 }
 
-// tellGone sends a gap if events after seen have been deleted.
-func (a *api) tellGone(ctx context.Context, s *stream, seen uint64) error {
+// sendGapIfDeleted sends a gap if events after seen have been deleted.
+func (a *api) sendGapIfDeleted(ctx context.Context, s *stream, seen uint64) error {
 	first, last, err := a.Events.Range(ctx)
 	if err != nil || seen+1 >= first {
 		return err
 	}
-	return s.tell(&gap{After: seen, First: first, Last: last})
+	return s.sendGap(&gap{After: seen, First: first, Last: last})
 }

@@ -45,8 +45,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse answers a request whose body was not read to its end. It closes the connection, because
-// net/http would otherwise wait for the rest of the body before the next request. It also ends
-// reading, because net/http waits for up to 256 KiB even of a connection that it closes.
+// net/http would otherwise wait for the rest of the body before it answers. It also ends reading,
+// because net/http waits for up to 256 KiB even if it closes the connection.
 func refuse(w *response, r *http.Request, p *problem) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")

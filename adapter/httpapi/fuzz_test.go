@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// echoTurns answer every turn at once.
+// echoTurns answers every turn immediately.
 type echoTurns struct{ *fakeTurns }
 
 func (f echoTurns) Run(ctx context.Context, id, text string, _ func(string, json.RawMessage)) (json.RawMessage, error) {

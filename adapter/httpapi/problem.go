@@ -63,10 +63,10 @@ func named(err error, name string) error {
 	return err
 }
 
-// asProblem returns what a client gets for an error. told is false if the error must be logged
+// asProblem returns what a client gets for an error. shown is false if the error must be logged
 // because the client does not see it. Unknown errors are not shown, because they may contain a
 // secret.
-func asProblem(err error) (p *problem, told bool) {
+func asProblem(err error) (p *problem, shown bool) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p, true
 	}

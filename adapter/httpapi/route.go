@@ -75,8 +75,8 @@ func add[I, O any](a *api, r route, f func(context.Context, *I) (*O, error)) {
 
 // problem returns what a client gets for an error. It logs errors that clients do not see.
 func (a *api) problem(err error, route string) *problem {
-	p, told := asProblem(err)
-	if !told {
+	p, shown := asProblem(err)
+	if !shown {
 		a.logger.Error("request failed", "route", route, "err", err)
 	}
 	return p

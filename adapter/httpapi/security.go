@@ -61,9 +61,9 @@ type gate struct {
 	token  [sha256.Size]byte // the hash of the token: all hashes have the same length, so that comparing leaks nothing
 	hosts  map[string]bool   // in lower case
 
-	caller func(local, remote netip.AddrPort) error // returns why the calling process is refused, or nil
-	told   atomic.Int64                             // the second in which a refusal was last logged
-	log    *slog.Logger
+	caller   func(local, remote netip.AddrPort) error // returns why the calling process is refused, or nil
+	loggedAt atomic.Int64                             // the second in which a refusal was last logged
+	log      *slog.Logger
 }
 
 func newGate(token config.Secret, hosts []string, log *slog.Logger) *gate {

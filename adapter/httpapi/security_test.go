@@ -56,7 +56,7 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 		change change
 	}{
 		{"foreign origin", 403, "", header("Origin", "http://evil.example")},
-		{"no origin of its own", 403, "", header("Origin", "null")},
+		{"the origin null", 403, "", header("Origin", "null")},
 		{"other port of this machine", 403, "", header("Origin", "http://127.0.0.1:1")},
 		{"other scheme", 403, "", header("Origin", "https://"+s.addr)},
 		{"origin that only begins like ours", 403, "", header("Origin", "http://"+s.addr+".evil.example")},

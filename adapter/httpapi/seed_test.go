@@ -26,7 +26,7 @@ func endpoint(t *testing.T, doc *plugtest.Document, heading string) []string {
 }
 
 // TestSeedEndpoints sends the requests that the document prints and wants the answers that it
-// prints, byte for byte but for spaces: the order of fields too.
+// prints, byte for byte except for spaces. The order of fields counts too.
 func TestSeedEndpoints(t *testing.T) {
 	doc := plugtest.Seed(t, "004")
 	s := serve(t, Options{})
@@ -117,7 +117,7 @@ func (s *server) curl(t *testing.T, args []string) {
 	}
 }
 
-// shellWords splits a line at spaces, but for those in single quotes.
+// shellWords splits a line at spaces, except for those in single quotes.
 func shellWords(line string) []string {
 	var words []string
 	for i, part := range strings.Split(line, "'") {

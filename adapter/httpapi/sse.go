@@ -32,7 +32,8 @@ type stream struct {
 }
 
 // enter takes one of the places for streams that last until a client leaves. If all are taken, it
-// answers with a problem. Turns need no place, because a session has one at a time, which ends.
+// answers with a problem. Turns need no place, because a session has one turn at a time, and turns
+// end by themselves.
 func (a *api) enter(w http.ResponseWriter) (leave func(), ok bool) {
 	select {
 	case a.streams <- struct{}{}:
@@ -125,7 +126,7 @@ func (s *stream) answer(p *problem) bool {
 	return true
 }
 
-// write sends bytes at once. After a failure it only returns the error again.
+// write sends bytes immediately. After a failure it only returns the error again.
 func (s *stream) write(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

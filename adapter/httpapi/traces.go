@@ -105,7 +105,7 @@ func (a *api) addTraces() {
 			return encoded(a.Inspect.Trace(ctx, in.ID))
 		})
 	add(a, route{method: "GET", path: "/v1/turns", id: "list-turns", tag: tag, summary: "List turns whose events went through plugins",
-		doc: "Turns of all sessions, also of those of other agents' hooks.", errors: []int{400, 422}},
+		doc: "Turns of all sessions, including those of other agents.", errors: []int{400, 422}},
 		func(ctx context.Context, in *turnQuery) (*answer[TurnPage], error) {
 			return answered(a.Inspect.Turns(ctx, TurnFilter{Session: in.Session, Page: Page{Limit: in.Limit, After: in.After}}))
 		})

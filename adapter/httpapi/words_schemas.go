@@ -27,15 +27,15 @@ func describeBodies(doc *huma.OpenAPI) {
 	}
 	for name, s := range schemas {
 		for field, p := range s.Properties {
-			tellNull(name+"."+field, p, asked[name])
+			setNullable(name+"."+field, p, asked[name])
 		}
 	}
-	tellTypes(schemas)
+	addTypes(schemas)
 }
 
-// tellTypes adds types to JSON that passes through. Schemas of requests are not changed, because
+// addTypes adds types to JSON that passes through. Schemas of requests are not changed, because
 // requests are checked against them.
-func tellTypes(schemas map[string]*huma.Schema) {
+func addTypes(schemas map[string]*huma.Schema) {
 	for _, at := range [][2]string{{"Tool", "parameters"}, {"PipelinePoint", "sample"}, {"SourceDetail", "metadata"}, {"SourceLoaded", "metadata"}} {
 		if s := schemas[at[0]]; s != nil {
 			s.Properties[at[1]].Type, s.Properties[at[1]].AdditionalProperties = huma.TypeObject, true
@@ -97,9 +97,9 @@ func refName(s *huma.Schema) string {
 	return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 }
 
-// tellNull corrects two assumptions of huma: that every list may be null, and that nothing with its
-// own schema may be. asked is set for schemas that requests are checked against.
-func tellNull(name string, p *huma.Schema, asked bool) {
+// setNullable corrects two assumptions of huma: that every list may be null, and that nothing with
+// its own schema may be. asked is set for schemas that requests are checked against.
+func setNullable(name string, p *huma.Schema, asked bool) {
 	switch null := mayBeNull[name]; {
 	case null && p.Ref != "":
 		p.AnyOf = []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}
@@ -124,7 +124,7 @@ func statusWords() map[int]string {
 	return map[int]string{
 		http.StatusBadRequest:            "The request is malformed: the detail says where.",
 		http.StatusUnauthorized:          "The token is missing or wrong.",
-		http.StatusForbidden:             "The request comes from a web page of another site, or names a host that is not allowed.",
+		http.StatusForbidden:             "The request comes from a web page of another site or from inside a Patchbay sandbox, or names a host that is not allowed.",
 		http.StatusNotFound:              "Nothing has that name.",
 		http.StatusRequestTimeout:        "The body did not arrive in time.",
 		http.StatusConflict:              "The request is not possible in the present state: the detail says why.",
@@ -132,7 +132,7 @@ func statusWords() map[int]string {
 		http.StatusUnsupportedMediaType:  "The body is not application/json.",
 		http.StatusUnprocessableEntity:   "A value is not allowed: the detail says where.",
 		http.StatusInternalServerError:   "An error in the daemon; its log has more.",
-		http.StatusNotImplemented:        "This daemon has another version.",
+		http.StatusNotImplemented:        "This daemon uses another version of the protocol.",
 		http.StatusBadGateway:            "The plugin answered with an error, or did not follow its protocol.",
 		http.StatusServiceUnavailable:    "The request is not possible at the moment: the detail says why.",
 		http.StatusGatewayTimeout:        "The plugin did not answer in time.",

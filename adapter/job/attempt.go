@@ -321,9 +321,9 @@ func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 	return p.Exit().ShellCode(), err
 }
 
-// environ returns the environment of the agent's program. It consists of the host's environment
-// without its secrets, or of the variables that the manifest lets through; of the variables that
-// the manifest adds; and of the AGENT_ variables.
+// environ returns the environment of the agent's program. It has three parts: the host's variables
+// that the manifest lets through, without secrets; the variables that the manifest adds; and the
+// AGENT_ variables.
 func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	argv, err := json.Marshal(append([]string{}, a.schedule.Args...))
 	if err != nil {

@@ -156,7 +156,7 @@ func TestCancel(t *testing.T) {
 }
 
 // TestInterrupted interrupts the command that makes a run: while its program runs, and in each
-// wait. The run ends, and the next one can begin at once.
+// wait. The run ends, and the next one can begin immediately.
 func TestInterrupted(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("long", stubborn, hourly)

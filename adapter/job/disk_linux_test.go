@@ -139,7 +139,7 @@ func TestAFullDiskStopsNoProgram(t *testing.T) {
 }
 
 // TestAFullDiskDelaysARunByHand: a manual run with Insist is recorded when there is room again.
-// Without Insist, RunNow returns the error at once.
+// Without Insist, RunNow returns the error immediately.
 func TestAFullDiskDelaysARunByHand(t *testing.T) {
 	t.Run("with Insist", func(t *testing.T) {
 		t.Parallel()

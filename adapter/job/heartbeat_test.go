@@ -105,7 +105,7 @@ func TestHeartbeat(t *testing.T) {
 }
 
 // TestOnFailureHearsOfARecovery: a plugin of on_failure that lists no events gets every event
-// except success. The message about a failed sink says that the attempt succeeded.
+// except success. The message about a failed sink says that the agent succeeded.
 func TestOnFailureHearsOfARecovery(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("wobbly", `[ -e "$MARK/well" ] || { touch "$MARK/well"; exit 1; }`, "[[on_failure]]\nplugin = \"tell\"\n[[on_success]]\nplugin = \"bad\"\n"+hourly)

@@ -221,8 +221,8 @@ func (l *lister) addHistory(ctx context.Context) error {
 }
 
 // addRecord adds a run that is over, or replaces an entry of the same run. Records come from the
-// last to the first. Of two records of a run, or a record and a page that has the run as not over,
-// the one with more attempts counts; if they have the same number, the earlier record: see
+// last to the first. A run may have two records, or one record and a page that has the run as not
+// over. The one with more attempts counts; if both have the same number, the earlier record: see
 // [supersedes].
 func (l *lister) addRecord(r Run, at place) {
 	i, ok := l.at[r.ID]

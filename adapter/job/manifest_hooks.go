@@ -112,7 +112,7 @@ func readSecurity(t *document.Table, dir string) Security {
 	}
 	for i, name := range s.EnvPassthrough {
 		if strings.ContainsAny(name, "=\x00") {
-			t.BadItem("env_passthrough", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
+			t.BadItem("env_passthrough", i, "write only the name; the value comes from the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
 		}
 	}
 	t.End()

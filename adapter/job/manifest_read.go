@@ -31,8 +31,8 @@ func defaultRetry() Retry {
 }
 
 // namePattern matches names of agents and ids of schedules. They become keys, parts of file names,
-// values of environment variables and words on a command line, so no character has a special
-// meaning in one of those. A slash separates them in ids.
+// values of environment variables and words on a command line, so they contain no character that
+// has a special meaning there. A slash separates them in ids.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
 
 const nameRule = "use letters, digits, -, _ and ., a letter or digit first, at most 64"

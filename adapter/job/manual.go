@@ -16,8 +16,8 @@ type RunOptions struct {
 	Began    func(Run) // called when an attempt begins; may be nil
 
 	// Wait is called when the run begins to wait for its next attempt; it may be nil. It must
-	// return at once. The attempt is made early if the returned channel is closed. The context ends
-	// when the wait ends.
+	// return immediately. The attempt is made early if the returned channel is closed. The context
+	// ends when the wait ends.
 	Wait func(context.Context, Run) (skip <-chan struct{})
 
 	// With Insist, results are recorded as those of a schedule are: if the engine cannot write, the

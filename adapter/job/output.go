@@ -142,7 +142,7 @@ func (p *parts) lines(ctx context.Context, r *Run, after uint64, f func(Line) er
 			}
 			after = record.Sequence
 			if string(id) != r.ID {
-				continue // from an earlier run whose process was wrongly taken for dead
+				continue // from an earlier run whose process was wrongly counted as dead
 			}
 			if err := decodeLines(lines, f); err != nil {
 				return after, err

@@ -35,7 +35,7 @@ func byHandAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
 }
 
 // TestCrash: if a process was killed, its attempt is recorded as failed and its directory is
-// removed. The next manual run begins at once, without a skipped record, and its success is a
+// removed. The next manual run begins immediately, without a skipped record, and its success is a
 // recovery.
 func TestCrash(t *testing.T) {
 	needHolders(t)

@@ -47,7 +47,7 @@ func (t *Reporter) Close() error {
 	return t.dispatch.Close(ctx)
 }
 
-// Report queues the messages for an event, and returns at once.
+// Report queues the messages for an event, and returns immediately.
 func (t *Reporter) Report(n Report) {
 	for _, r := range t.Routes(&n) {
 		t.dispatch.Send(n.Message(), r)

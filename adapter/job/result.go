@@ -63,7 +63,7 @@ func applyResult(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice 
 		r.Reason = a.Error
 		endRun(r, s, Cancelled, a.Ended)
 		return nil
-	case Stopped: // no event: the next daemon makes another attempt at once
+	case Stopped: // no event: the next daemon makes another attempt immediately
 		r.Most++
 		r.Status, r.NextAt, s.NextAt = Waiting, a.Ended, a.Ended
 		return nil

@@ -218,7 +218,7 @@ func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
 
 // enterRun enters the new run into the page of its schedule.
 func (c *claim) enterRun(ctx context.Context, pg *page) (err error) {
-	if err := c.beat(ctx); err != nil { // first: a run without a heartbeat is taken for dead
+	if err := c.beat(ctx); err != nil { // first: a run without a heartbeat counts as dead
 		return err
 	}
 	if c.run.LogAfter, err = c.parts.output.Last(ctx, outputTopic(&c.run)); err != nil {
@@ -368,9 +368,9 @@ func (c *claim) update(ctx context.Context, change func(*page) error) error {
 	return c.parts.update(ctx, c.run.Agent, c.run.Schedule, c.runner.clock.Now(), change)
 }
 
-// beat writes a heartbeat. The heartbeat belongs to the schedule, which has one run at a time: if
-// two processes race to begin a run, the loser's heartbeat keeps the winner's run from being taken
-// for dead.
+// beat writes a heartbeat. The heartbeat belongs to the schedule, which has one run at a time. If
+// two processes race to begin a run, the loser's heartbeat keeps the winner's run from counting as
+// dead.
 func (c *claim) beat(ctx context.Context) error { return c.beatSchedule(ctx, c.key()) }
 
 func (c *claim) beatSchedule(ctx context.Context, key string) error {

@@ -67,7 +67,7 @@ func TestDaylightSaving(t *testing.T) {
 		want       string
 	}{
 		{"a time in the gap runs when the gap ends", berlinSpring, "30 2 * * *", "29T03:00+02:00"},
-		{"and is not lost where midnight is long past", yorkSpring, "15 2 * * *", "08T03:00-04:00"},
+		{"a time in the gap is not lost if midnight is long past", yorkSpring, "15 2 * * *", "08T03:00-04:00"},
 		{"the beginning of the gap is in it", berlinSpring, "0 2 * * *", "29T03:00+02:00"},
 		{"the end of the gap is not in it", berlinSpring, "0 3 * * *", "29T03:00+02:00"},
 		{"all times in the gap run once together", berlinSpring, "0,20,40 2 * * *", "29T03:00+02:00"},
@@ -91,7 +91,7 @@ func TestDaylightSaving(t *testing.T) {
 		{"every hour in spring", berlinSpring, "30 * * * *", "29T00:30+01:00 29T01:30+01:00 29T03:30+02:00 29T04:30+02:00 29T05:30+02:00"},
 		{"every hour in autumn", yorkAutumn, "0 * * * *", "01T00:00-04:00 01T01:00-04:00 01T01:00-05:00 01T02:00-05:00 01T03:00-05:00 01T04:00-05:00"},
 		{"every hour on the change itself", berlinSpring, "@hourly", "29T00:00+01:00 29T01:00+01:00 29T03:00+02:00 29T04:00+02:00 29T05:00+02:00 29T06:00+02:00"},
-		{"every half hour where half an hour comes twice", howeAutumn, "*/30 * * * *",
+		{"every half hour on a day on which half an hour comes twice", howeAutumn, "*/30 * * * *",
 			"05T00:00+11:00 05T00:30+11:00 05T01:00+11:00 05T01:30+11:00 05T01:30+10:30 05T02:00+10:30 05T02:30+10:30 05T03:00+10:30 05T03:30+10:30"},
 		{"every hour of a day whose midnight is left out", saoPaulo, "0 * * * 0",
 			"04T01:00-02:00 04T02:00-02:00 04T03:00-02:00 04T04:00-02:00 04T05:00-02:00 04T06:00-02:00 04T07:00-02:00 04T08:00-02:00 " +

@@ -63,7 +63,7 @@ func (s *Scheduler) Changed() {
 
 // Run works until ctx ends, and returns when none of its runs is in progress. It stops the agents
 // that are still running then. Such an attempt does not count towards the maximum: the next
-// scheduler makes another one at once.
+// scheduler makes another one immediately.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.Runner.init()
 	p, err := s.Runner.Store.parts(ctx)
@@ -257,7 +257,7 @@ func (s *Scheduler) carryOut(ctx context.Context, job *engine.Job) {
 		s.Runner.Logger.Warn("dropping an order that cannot be read", "err", err)
 		o = Order{}
 	}
-	ctx, done := s.Runner.track(ctx, o.Run) // first: a request to cancel may come at once
+	ctx, done := s.Runner.track(ctx, o.Run) // first: a request to cancel may come immediately
 	defer done()
 	c, err := s.claim(context.WithoutCancel(ctx), o)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const (
 	historyAge = 90 * 24 * time.Hour // how long the record of a run is stored
-	beatEvery  = 10 * time.Second    // how often a run writes a heartbeat; on other machines it is taken for dead after three times that long without one
+	beatEvery  = 10 * time.Second    // how often a run writes a heartbeat; other machines count it as dead after three times as long without one
 	ackWait    = 30 * time.Second    // for a process to begin the run of an order that it took
 
 	maxOutputBytes = 1 << 30

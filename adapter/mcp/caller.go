@@ -22,8 +22,8 @@ type request struct {
 	state        string
 }
 
-// caller describes the client behind a request, for the MCP server behind the plugin. ctx is that
-// of the request: messages sent with it reach the client in the stream of the answer.
+// caller describes the client behind a request, for the MCP server behind the plugin. ctx is the
+// context of the request: messages sent with it reach the client in the stream of the answer.
 func caller(ctx context.Context, r request) *mcpcall.Caller {
 	c := &mcpcall.Caller{Modern: isModern(r.session), State: r.state}
 	if !c.Modern {

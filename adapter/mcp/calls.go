@@ -21,13 +21,13 @@ import (
 
 // callTool runs one tool call of a client, through the plugins and the tool.
 func (s *Server) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	ctx, cancel := s.bound(ctx)
+	ctx, cancel := s.callContext(ctx)
 	defer cancel()
 	id := sessionID(req.Session)
 	asked := adapter.WithArguments(model.ToolCall{ID: "call_" + strings.ToLower(rand.Text()), Name: req.Params.Name}, req.Params.Arguments)
 	ctx = hook.WithSession(ctx, id)
 	callCtx := mcpcall.With(ctx, caller(ctx, request{req.Session, req.Params.GetMeta(), req.ClientCapabilities(), inputs(req.Params.InputResponses), req.Params.RequestState}))
-	call := adapter.NewToolCall(s.around(id, asked.ID, req), asked)
+	call := adapter.NewToolCall(s.toolHost(id, asked.ID, req), asked)
 	result, err := call.Run(callCtx)
 	if err != nil {
 		result = adapter.Failed("not finished: " + err.Error())
@@ -44,8 +44,8 @@ func inputs(m sdk.InputResponseMap) any {
 	return m
 }
 
-// around returns the host of one tool call.
-func (s *Server) around(id, callID string, req *sdk.CallToolRequest) *adapter.ToolHost {
+// toolHost returns the host of one tool call.
+func (s *Server) toolHost(id, callID string, req *sdk.CallToolRequest) *adapter.ToolHost {
 	return &adapter.ToolHost{
 		Fire: func(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 			out, err := s.options.Host.Fire(ctx, point, payload)
@@ -94,7 +94,7 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 		var out sdk.CallToolResult
 		err := json.Unmarshal(r.Raw, &out)
 		if err == nil {
-			out.Meta = ours(out.Meta)
+			out.Meta = withoutServerName(out.Meta)
 			return &out, nil
 		}
 		s.log.Warn("a tool's result is not valid MCP, and is passed on as text", "tool", call.Call.Name, "err", err)
@@ -102,8 +102,9 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: adapter.Told(r)}}, IsError: !r.Success}, nil
 }
 
-// ours removes the server's name from the metadata of a result: to the client we are the server.
-func ours(m sdk.Meta) sdk.Meta {
+// withoutServerName removes the server's name from the metadata of a result: to the client we are
+// the server.
+func withoutServerName(m sdk.Meta) sdk.Meta {
 	delete(m, mcpcall.MetaServer)
 	return m
 }
@@ -123,7 +124,7 @@ func (s *Server) ask(ctx context.Context, plugin, method string, params any, r r
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.bound(ctx)
+	ctx, cancel := s.callContext(ctx)
 	defer cancel()
 	ctx = hook.WithSession(ctx, sessionID(r.session))
 	result, err := s.options.Host.Ask(mcpcall.With(ctx, caller(ctx, r)), plugin, method, text)
@@ -161,7 +162,7 @@ func (s *Server) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk
 	}
 	var out sdk.GetPromptResult
 	err = json.Unmarshal(result, &out)
-	out.Meta = ours(out.Meta)
+	out.Meta = withoutServerName(out.Meta)
 	return &out, err
 }
 
@@ -179,7 +180,7 @@ func (s *Server) reader(plugin string) sdk.ResourceHandler {
 		}
 		var out sdk.ReadResourceResult
 		err = json.Unmarshal(result, &out)
-		out.Meta = ours(out.Meta)
+		out.Meta = withoutServerName(out.Meta)
 		return &out, err
 	}
 }
@@ -203,7 +204,7 @@ func (s *Server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	}
 	var out sdk.CompleteResult
 	err = json.Unmarshal(result, &out)
-	out.Meta = ours(out.Meta)
+	out.Meta = withoutServerName(out.Meta)
 	return &out, err
 }
 

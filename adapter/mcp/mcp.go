@@ -44,8 +44,8 @@ type Host interface {
 	Offers() []Offer
 	// Ask calls a method of a plugin.
 	Ask(ctx context.Context, plugin, method string, params json.RawMessage) (json.RawMessage, error)
-	// Watch calls f when tools or offers have changed; f returns at once. uri is the address of a
-	// resource whose content has changed.
+	// Watch calls f when tools or offers have changed; f returns immediately. uri is the address of
+	// a resource whose content has changed.
 	Watch(f func(kind Kind, uri string)) (stop func())
 }
 
@@ -103,7 +103,7 @@ func New(o Options) *Server {
 		PageSize:           1000,
 	})
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.stop = o.Host.Watch(s.tell)
+	s.stop = o.Host.Watch(s.queueChange)
 	s.sync(news{})
 	s.work.Go(func() { s.follow(s.ctx) })
 	return s
@@ -132,8 +132,8 @@ func (s *Server) Close() {
 	}
 }
 
-// bound returns a context for a call, which also ends with the server.
-func (s *Server) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// callContext returns a context for a call, which also ends with the server.
+func (s *Server) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
 	return ctx, func() {

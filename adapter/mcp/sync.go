@@ -21,9 +21,9 @@ type news struct {
 // shown holds the definitions that clients see, by kind and name.
 type shown map[Kind]map[string][]byte
 
-// tell queues a change. If the queue is full, the change is dropped; the next queued change of a
-// list updates everything.
-func (s *Server) tell(kind Kind, uri string) {
+// queueChange queues a change. If the queue is full, the change is dropped; the next queued change
+// of a list updates everything.
+func (s *Server) queueChange(kind Kind, uri string) {
 	select {
 	case s.news <- news{kind, uri}:
 	default:
@@ -61,6 +61,10 @@ func (s *Server) sync(n news) {
 		add[Tools] = append(add[Tools], s.ifNew(Tools, t.Name, definition, n, func() error { return s.addTool(t.Name, definition) }))
 	}
 	for _, o := range s.options.Host.Offers() {
+		if now[o.Kind] == nil {
+			s.log.Error("an offer of an unknown kind is not shown", "kind", o.Kind, "name", o.Name)
+			continue
+		}
 		now[o.Kind][o.Name] = o.Definition
 		add[o.Kind] = append(add[o.Kind], s.ifNew(o.Kind, o.Name, o.Definition, n, func() error { return s.addOffer(o) }))
 	}
@@ -93,14 +97,15 @@ func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do fun
 		return func() {}
 	}
 	return func() {
-		if err := guarded(do); err != nil {
+		if err := recoverPanic(do); err != nil {
 			s.log.Warn("not offered to MCP clients", "kind", kind, "name", name, "err", err)
 		}
 	}
 }
 
-// guarded returns a panic of the MCP library, caused by an invalid schema or address, as an error.
-func guarded(do func() error) (err error) {
+// recoverPanic returns a panic of the MCP library, caused by an invalid schema or address, as an
+// error.
+func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)

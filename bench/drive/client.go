@@ -23,7 +23,8 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient makes a client of the daemon at url. It keeps all its connections open for reuse.
+// NewClient makes a client of the daemon at url. It keeps up to 256 idle connections open for
+// reuse.
 func NewClient(url string) *Client {
 	return &Client{url: url, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}}
 }

@@ -1,7 +1,7 @@
 // Package drive runs a real `patchbay serve` and uses it as any client would: over HTTP, on
 // loopback.
 //
-//	Start              a daemon on a home of its own, with an offline model; ready when it says so
+//	Start              starts a daemon on its own home, with an offline model, and waits until it is ready
 //	├─ Daemon.Sample   its memory, descriptors and goroutines
 //	├─ Client          sessions, messages, transcripts, counters
 //	│  └─ Follow       the events of all sessions, each with its id

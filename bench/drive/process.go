@@ -181,7 +181,7 @@ func DiskUse(dir string) (float64, error) {
 			return nil
 		}
 		if err == nil {
-			total += taken(info)
+			total += diskSpace(info)
 		}
 		return err
 	})

@@ -74,10 +74,10 @@ func (s *soak) judge(ctx context.Context) Report {
 	r := Report{OK: true, Seconds: s.loaded.Seconds(), Sessions: s.sessions, Pause: s.pause.String(), Readings: s.sampler.readings()}
 	r.check("the load went on to the end", s.loaded >= s.length, "%v of %v", s.loaded.Round(time.Second), s.length)
 	s.awaitAll(ctx, &r)
-	s.counted(&r)
-	s.kept(ctx, &r)
-	s.ran(ctx, &r)
-	r.flat(s.sampler.readings())
+	s.checkCounts(&r)
+	s.checkDrops(ctx, &r)
+	s.checkRuns(ctx, &r)
+	r.checkGrowth(s.sampler.readings())
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
 	r.Faults, r.Examples = s.ledger.faults, s.ledger.examples
@@ -103,8 +103,8 @@ func (s *soak) awaitAll(ctx context.Context, r *Report) {
 	r.check(what, end > 0 && passed(s.watchers, end), "event %d, after %v", end, time.Since(begin).Round(time.Millisecond))
 }
 
-// counted checks the numbers that were counted during the load.
-func (s *soak) counted(r *Report) {
+// checkCounts checks the numbers that were counted during the load.
+func (s *soak) checkCounts(r *Report) {
 	l := s.ledger
 	r.Messages, r.Events, r.Deleted = l.messages.Load(), l.newest(), l.sessions.Load()
 	r.Rate = float64(r.Messages) / s.loaded.Seconds()
@@ -130,8 +130,8 @@ func (s *soak) counted(r *Report) {
 	none("every command went through its plugin", fmt.Sprintf("%d commands", r.Commands), "command failed")
 }
 
-// kept checks that the journal dropped no event, and that no plugin failed or was restarted.
-func (s *soak) kept(ctx context.Context, r *Report) {
+// checkDrops checks that the journal dropped no event, and that no plugin failed or was restarted.
+func (s *soak) checkDrops(ctx context.Context, r *Report) {
 	dropped, err := s.client.Dropped(ctx)
 	r.check("the journal dropped nothing", err == nil && dropped == 0 && s.ledger.faultsOf("events dropped") == 0, "%d dropped%s", dropped, because(err))
 	counters, err := s.client.Metrics(ctx)
@@ -146,16 +146,16 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-// ran checks that the agent ran once for each minute.
-func (s *soak) ran(ctx context.Context, r *Report) {
+// checkRuns checks that the agent ran once for each minute.
+func (s *soak) checkRuns(ctx context.Context, r *Report) {
 	ticks, err := runs(ctx, s.client)
 	wanted := min(int(s.loaded/time.Minute)-1, 999) // the last one may still run, and the API lists at most 999
 	r.Runs = len(ticks)
 	r.check("the agent ran once for each minute", err == nil && len(ticks) >= wanted, "%d runs%s", len(ticks), because(err))
 }
 
-// flat compares the last quarter with the second. In the first the daemon gets warm.
-func (r *Report) flat(list []reading) {
+// checkGrowth compares the last quarter with the second. In the first the daemon gets warm.
+func (r *Report) checkGrowth(list []reading) {
 	if length := time.Duration(r.Seconds * float64(time.Second)); length < 4*shortestQuarter || len(list) < fewestReadings {
 		r.check("memory, descriptors and disk are flat", true, "not judged: it needs at least %v and %d readings; there were %v and %d",
 			4*shortestQuarter, fewestReadings, length.Round(time.Second), len(list))

@@ -132,14 +132,14 @@ func TestFlat(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			r := Report{OK: true, Seconds: 3600}
-			r.flat(readings(c.of))
+			r.checkGrowth(readings(c.of))
 			if r.OK != c.ok {
 				t.Errorf("ok is %v: %+v", r.OK, r.Checks)
 			}
 		})
 	}
 	short := Report{OK: true, Seconds: 60}
-	short.flat(readings(func(i int) float64 { return float64(i) }))
+	short.checkGrowth(readings(func(i int) float64 { return float64(i) }))
 	if !short.OK || len(short.Checks) != 1 {
 		t.Errorf("a soak of one minute is judged: %+v", short.Checks)
 	}

@@ -63,7 +63,7 @@ func install(t *testing.T, home string) {
 }
 
 // TestInstallLosesNoEvent: plugins are replaced while a daemon calls them all the time. The old or
-// the new version answers every event, also with trust = "locked".
+// the new version answers every event, with trust = "locked".
 func TestInstallLosesNoEvent(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/config.toml", "trust = \"locked\"\n")

@@ -39,7 +39,7 @@ func TestPluginNewAsksAtATerminal(t *testing.T) {
 	answer("Name of the plugin", "kaged\r")
 	answer("reserved", "One\r")
 	answer("hyphens", "\x15kaged-one\r")
-	for word := range strings.FieldsSeq(`is no name for a kaged plugin in bash: lower-case letters and digits, a letter first, single hyphens between; try`) {
+	for word := range strings.FieldsSeq(`is not a valid name for a kaged plugin in bash: lower-case letters and digits, a letter first, single hyphens between; try`) {
 		if !strings.Contains(screen.String(), word) {
 			t.Errorf("%q is not on the screen: %q", word, screen)
 		}

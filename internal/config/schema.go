@@ -152,7 +152,7 @@ func readPlugin(t *document.Table) Plugin {
 	}
 	for i, name := range p.Env {
 		if strings.ContainsAny(name, "=\x00") {
-			t.BadItem("env", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
+			t.BadItem("env", i, "write only the name; the value comes from the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
 		}
 	}
 	for _, name := range []string{"sandbox", "trust"} {

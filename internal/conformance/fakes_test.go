@@ -46,10 +46,10 @@ type fakeRPC struct {
 	held   bytes.Buffer
 	stdin  counted
 	busy   atomic.Int32
-	closed bool // it was told to end
+	closed bool // it was asked to end
 }
 
-// message is a message of the host.
+// fakeMessage is a message of the host.
 type fakeMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -249,7 +249,7 @@ func (f *fakeRPC) write(text string) {
 // noMethod is the error for a method that does not exist.
 const noMethod = `{"code":-32601,"message":"no such method"}`
 
-// secret is a file outside of the plugin.
+// secret returns the path of a file outside of the plugin.
 func secret() string {
 	self, err := os.Executable()
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// A fault is a plugin with one fault, and the expected result: every check that does not pass or is
-// skipped, by its id without the dialect, with "!" before it if it fails and "?" if it warns.
+// A fault is a plugin with one fault, and the expected result: the ids, without the dialect, of the
+// checks that fail or warn. "!" before an id means that the check fails, "?" that it warns.
 type fault struct {
 	dialect string
 	name    string
 	want    string
-	brief   string // the check that waits in vain for an answer: it gets little time
+	brief   string // the check that ends in a timeout: it gets little time
 	only    string // the checks to run, if the others would take long
 }
 
@@ -343,8 +343,8 @@ func (f *fault) test(t *testing.T) {
 	}
 }
 
-// within gives little time to the check that waits in vain, and to no other: the others must not
-// fail because of the clock.
+// within gives little time to the check that ends in a timeout, and to no other: the others must
+// not fail because of the clock.
 func (f *fault) within(check string, usual time.Duration) time.Duration {
 	if _, id, _ := strings.Cut(check, "."); slices.Contains(strings.Fields(f.brief), id) {
 		return min(usual, 500*time.Millisecond)

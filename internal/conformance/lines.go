@@ -103,8 +103,8 @@ func (d *dialogue) read(from io.Reader) {
 			d.line(bytes.TrimSpace(line))
 			line = nil
 		}
-		// What arrived together is read together. Otherwise a second copy of an answer could be
-		// taken for the answer to the next request.
+		// Lines that arrived together are read together. Otherwise a second copy of an answer could
+		// count as the answer to the next request.
 		if rest, _ := in.Peek(in.Buffered()); err != nil || !bytes.Contains(rest, []byte("\n")) {
 			d.deliver()
 		}
@@ -166,8 +166,8 @@ func (d *dialogue) line(text []byte) {
 // mostBroken limits how much of a message over several lines is joined.
 const mostBroken = 64 << 10
 
-// noise handles a line that is not a JSON object. Several of them may be one message: that is a
-// fault, and the message counts.
+// noise handles a line that is not a JSON object. Several such lines may form one message: that is
+// a fault, but the message counts.
 func (d *dialogue) noise(text []byte) {
 	whole := d.rejoin(text)
 	what, said := "a line that is not a message", text
@@ -228,7 +228,7 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	d.arrived = append(d.arrived, delivery{wait, a})
 }
 
-// longAnswer is the length up to which two copies of an answer surely arrive together: half of what
+// longAnswer is the length up to which two copies of an answer always arrive together: half of what
 // a pipe passes on at once.
 const longAnswer = 2 << 10
 

@@ -39,7 +39,7 @@ func (s *mineSuite) checks() []Check {
 			Fix:  `answer {"status":"ok","context":…}`},
 		{ID: "mine.hook.context", Row: "M7", needs: []string{answers}, run: summary(sawContext, "contexts have their form"), Does: "looks at `context` of answers",
 			Rule: "The fields of `context` replace those that were sent: `command` is a string, `args` a list of strings, `flags` maps names to strings.",
-			Fix:  "send back the context that you were given, changed where you mean to; write flags as strings"},
+			Fix:  "send back the context that you got, with your changes; write flags as strings"},
 		{ID: "mine.error.said", Row: "M8", needs: []string{answers}, run: s.said, Does: "looks at what hooks that refuse, or fail, write to stderr",
 			Rule: "On an error, exit with a code other than 0 and write the reason to stderr: `{\"status\":\"error\",\"error\":\"…\",\"code\":\"…\"}`.",
 			Fix:  `print {"status":"error","error":"…"} to stderr before you exit with a code other than 0`},

@@ -68,8 +68,8 @@ func TestThePageListsEveryCheck(t *testing.T) {
 	}
 }
 
-// TestChecksAreWhole: ids are unique and begin with the dialect, and every text is there.
-func TestChecksAreWhole(t *testing.T) {
+// TestChecksHaveAllTexts: ids are unique and begin with the dialect, and every text is there.
+func TestChecksHaveAllTexts(t *testing.T) {
 	seen := make(map[string]bool)
 	form := regexp.MustCompile(`^[a-z]+\.[a-z]+\.[a-z-]+$`)
 	for _, d := range Dialects() {

@@ -160,7 +160,7 @@ var scaffoldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 func (s *scaffoldSuite) name(t *trial) {
 	name, ok := s.manifest.String("name")
 	if !ok && s.manifest.Get("protocolVersion") != nil {
-		t.failf("it has no name, and protocolVersion in its place: this is the answer of an MCP server. To test it as one: --dialect mcp")
+		t.failf("it has protocolVersion instead of a name: this is the answer of an MCP server. To test it as one: --dialect mcp")
 		return
 	}
 	if !ok || !scaffoldName.MatchString(name) {

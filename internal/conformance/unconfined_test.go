@@ -34,13 +34,13 @@ func TestNoSandbox(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("it ran without a sandbox")
+		t.Error("the plugin ran without a sandbox")
 	}
 	o.Bare = true
 	if _, err := Run(t.Context(), target, o); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(ran); err != nil {
-		t.Error("it did not run: ", err)
+		t.Error("the plugin did not run: ", err)
 	}
 }

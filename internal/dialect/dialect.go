@@ -150,8 +150,8 @@ type ToolResult struct {
 	Pending bool `json:"-"`
 
 	// Sent and Received are the params and the result as the plugin's protocol has them, for a
-	// trace. Received is nil where the plugin answered with an error; both are nil where the plugin
-	// was not called.
+	// trace. Received is nil if the plugin answered with an error; both are nil if the plugin was
+	// not called.
 	Sent     json.RawMessage `json:"-"`
 	Received json.RawMessage `json:"-"`
 }

@@ -55,7 +55,7 @@ func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestALateReplyIsADetail(t *testing.T) {
+func TestALateReplyIsLoggedAtDebugLevel(t *testing.T) {
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := NewNoiseLog(func() *slog.Logger { return logger })

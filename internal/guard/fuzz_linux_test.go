@@ -6,7 +6,7 @@ import (
 )
 
 // FuzzName gives this process a name, as any plugin can. Whatever the name, a running process must
-// not be taken for one that has ended, because a sweep would then spare it.
+// not count as ended, because a sweep would then spare it.
 func FuzzName(f *testing.F) {
 	for _, name := range []string{"plugin", "a) Z 1 1", ") X", "((((", "\n) Z", " Z ", "\xff)"} {
 		f.Add([]byte(name))
@@ -21,7 +21,7 @@ func FuzzName(f *testing.F) {
 			t.Skip(err)
 		}
 		if finished(os.Getpid()) {
-			t.Errorf("a running process named %q is taken for one that has ended", name)
+			t.Errorf("a running process named %q counts as ended", name)
 		}
 	})
 }

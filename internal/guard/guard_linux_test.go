@@ -64,7 +64,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -110,7 +110,7 @@ func TestSweep(t *testing.T) {
 	})
 	t.Run("does not wait for zombies", func(t *testing.T) {
 		p := shell(t, "exit 0", m.Value|4)
-		eventually(t, "it has ended", func() bool { return finished(p.Pid) })
+		eventually(t, "the process has ended", func() bool { return finished(p.Pid) })
 		if _, ok := limitOf(p.Pid); !ok {
 			t.Fatal("it is not a zombie")
 		}

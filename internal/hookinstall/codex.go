@@ -33,7 +33,7 @@ func Approvals(p Place, text []byte) ([]Approval, error) {
 	for _, spec := range codehook.Events(codehook.Codex) {
 		list, _ := events[spec.Name].([]any)
 		for i, item := range list {
-			if own, _ := whose(codehook.Codex, item); own == 0 {
+			if own, _ := countOurs(codehook.Codex, item); own == 0 {
 				continue
 			}
 			hash, err := codexHash(spec.Name, item)

@@ -108,8 +108,8 @@ func shimEntries(text []byte) []Entry {
 	return all
 }
 
-// again returns the command that repairs an installation.
-func again(p Place) string {
+// installCommand returns the command that repairs an installation.
+func installCommand(p Place) string {
 	command := "patchbay hook install " + string(p.Agent)
 	if p.Project {
 		command += " --project"
@@ -132,9 +132,9 @@ func faultsOfPrograms(in Installed) []Fault {
 		case !filepath.IsAbs(program):
 			continue // it depends on the agent's PATH
 		case err != nil:
-			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which does not exist", in.Place.Path(), program), "`" + again(in.Place) + "` writes the current program; with `--uninstall` it removes the entries"})
+			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which does not exist", in.Place.Path(), program), "`" + installCommand(in.Place) + "` writes the current program; with `--uninstall` it removes the entries"})
 		case info.IsDir() || info.Mode().Perm()&0o111 == 0:
-			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not executable", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + again(in.Place) + "`"})
+			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not executable", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + installCommand(in.Place) + "`"})
 		}
 	}
 	return faults
@@ -157,10 +157,10 @@ func faultsOfEvents(in Installed) []Fault {
 	}
 	var faults []Fault
 	if len(missing) > 0 {
-		faults = append(faults, Fault{fmt.Sprintf("%s has no entry for %s", in.Place.Path(), strings.Join(missing, ", ")), "`" + again(in.Place) + "`"})
+		faults = append(faults, Fault{fmt.Sprintf("%s has no entry for %s", in.Place.Path(), strings.Join(missing, ", ")), "`" + installCommand(in.Place) + "`"})
 	}
 	if len(double) > 0 {
-		faults = append(faults, Fault{fmt.Sprintf("%s has more than one entry for %s: plugins are called twice", in.Place.Path(), strings.Join(double, ", ")), "`" + again(in.Place) + "` leaves one"})
+		faults = append(faults, Fault{fmt.Sprintf("%s has more than one entry for %s: plugins are called twice", in.Place.Path(), strings.Join(double, ", ")), "`" + installCommand(in.Place) + "` leaves one"})
 	}
 	return faults
 }
@@ -180,7 +180,7 @@ func Doubles(all []Installed) []Fault {
 		user, project := there(agent, false), there(agent, true)
 		if user != nil && project != nil && !merges(agent, user, project) {
 			faults = append(faults, Fault{fmt.Sprintf("%s is installed for you (%s) and for this project (%s): plugins are called twice", agent, user.Place.Path(), project.Place.Path()),
-				"`" + again(project.Place) + " --uninstall`, or the same without --project"})
+				"`" + installCommand(project.Place) + " --uninstall`, or the same without --project"})
 		}
 	}
 	return faults

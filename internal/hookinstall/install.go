@@ -31,7 +31,7 @@ func Install(p Place, program Program, dry bool) (Change, error) {
 		if p.Agent == codehook.OpenCode {
 			return shim(old, program)
 		}
-		return entries(p.Agent, program, old)
+		return withEntries(p.Agent, program, old)
 	})
 }
 
@@ -41,7 +41,7 @@ func Uninstall(p Place, dry bool) (Change, error) {
 		if p.Agent == codehook.OpenCode {
 			return nil, checkShim(old)
 		}
-		return none(p.Agent, old)
+		return withoutEntries(p.Agent, old)
 	})
 }
 
@@ -74,8 +74,9 @@ func apply(p Place, dry bool, change func([]byte) ([]byte, error)) (Change, erro
 	return c, nil
 }
 
-// entries returns a file with our entries, and without those for events that are no longer wanted.
-func entries(agent codehook.Agent, program Program, data []byte) ([]byte, error) {
+// withEntries returns a file with our entries, and without those for events that are no longer
+// wanted.
+func withEntries(agent codehook.Agent, program Program, data []byte) ([]byte, error) {
 	r := recipes[agent]
 	var err error
 	if r.version != 0 {
@@ -90,16 +91,16 @@ func entries(agent codehook.Agent, program Program, data []byte) ([]byte, error)
 		if err != nil {
 			return nil, err
 		}
-		if data, err = put(agent, data, spec.Name, item); err != nil {
+		if data, err = putEntry(agent, data, spec.Name, item); err != nil {
 			return nil, err
 		}
 	}
-	return drop(agent, data, func(event string) bool { return !wanted[event] })
+	return dropEntries(agent, data, func(event string) bool { return !wanted[event] })
 }
 
-// none returns a file without our entries, or nil if nothing is left in it.
-func none(agent codehook.Agent, data []byte) ([]byte, error) {
-	left, err := drop(agent, data, func(string) bool { return true })
+// withoutEntries returns a file without our entries, or nil if nothing is left in it.
+func withoutEntries(agent codehook.Agent, data []byte) ([]byte, error) {
+	left, err := dropEntries(agent, data, func(string) bool { return true })
 	if err != nil || bytes.Equal(left, data) {
 		return left, err
 	}
@@ -133,16 +134,16 @@ func versioned(data []byte, version int) ([]byte, error) {
 	return nil, fmt.Errorf("the file has version %v, and only version %d is known: install by hand", values["version"], version)
 }
 
-// put writes the entry of one event.
-func put(agent codehook.Agent, data []byte, event string, item json.RawMessage) ([]byte, error) {
-	if err := unmixed(agent, data, event); err != nil {
+// putEntry writes the entry of one event.
+func putEntry(agent codehook.Agent, data []byte, event string, item json.RawMessage) ([]byte, error) {
+	if err := refuseMixed(agent, data, event); err != nil {
 		return nil, err
 	}
-	return editfile.PutItem(data, []string{"hooks", event}, func(item any) bool { own, _ := whose(agent, item); return own > 0 }, item)
+	return editfile.PutItem(data, []string{"hooks", event}, func(item any) bool { own, _ := countOurs(agent, item); return own > 0 }, item)
 }
 
-// drop removes our entries from the lists of events.
-func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]byte, error) {
+// dropEntries removes our entries from the lists of events.
+func dropEntries(agent codehook.Agent, data []byte, from func(event string) bool) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return data, nil
 	}
@@ -155,10 +156,10 @@ func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]by
 		if _, list := events[event].([]any); !list || !from(event) {
 			continue
 		}
-		if err := unmixed(agent, data, event); err != nil {
+		if err := refuseMixed(agent, data, event); err != nil {
 			return nil, err
 		}
-		data, err = editfile.DropItems(data, []string{"hooks", event}, func(item any) bool { own, _ := whose(agent, item); return own > 0 })
+		data, err = editfile.DropItems(data, []string{"hooks", event}, func(item any) bool { own, _ := countOurs(agent, item); return own > 0 })
 		if err != nil {
 			return nil, err
 		}
@@ -166,9 +167,9 @@ func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]by
 	return data, nil
 }
 
-// unmixed refuses a file in which the user added another program to our entry. That program would
-// be replaced or removed together with ours.
-func unmixed(agent codehook.Agent, data []byte, event string) error {
+// refuseMixed refuses a file in which the user added another program to our entry. That program
+// would be replaced or removed together with ours.
+func refuseMixed(agent codehook.Agent, data []byte, event string) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
@@ -179,8 +180,8 @@ func unmixed(agent codehook.Agent, data []byte, event string) error {
 	events, _ := values["hooks"].(map[string]any)
 	list, _ := events[event].([]any)
 	for _, item := range list {
-		if own, all := whose(agent, item); own > 0 && own < all {
-			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: give that one an entry of its own", event)
+		if own, all := countOurs(agent, item); own > 0 && own < all {
+			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: move that one to its own entry", event)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ type Proof struct {
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {
-		return Proof{Fault: &Fault{"it has no entry for tool calls", "`" + again(in.Place) + "`"}}
+		return Proof{Fault: &Fault{"it has no entry for tool calls", "`" + installCommand(in.Place) + "`"}}
 	}
 	entry := in.Entries[i]
 	proof := Proof{Event: entry.Event}
@@ -61,7 +61,7 @@ func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	}
 	if err != nil {
 		proof.Fault = &Fault{fmt.Sprintf("%s: %v", strings.Join(entry.Started, " "), err),
-			"run the command by hand to see its output; `" + again(in.Place) + " --uninstall` removes it"}
+			"run the command by hand to see its output; `" + installCommand(in.Place) + " --uninstall` removes it"}
 	}
 	return proof
 }

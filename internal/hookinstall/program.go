@@ -113,8 +113,8 @@ func group(item any) []handler {
 	return []handler{h}
 }
 
-// whose returns how many of an item's programs are ours, and how many there are.
-func whose(agent codehook.Agent, item any) (own, all int) {
+// countOurs returns how many of an item's programs are ours, and how many there are.
+func countOurs(agent codehook.Agent, item any) (own, all int) {
 	handlers := group(item)
 	for _, h := range handlers {
 		if ours(agent, h.started()) {

@@ -129,9 +129,9 @@ func (t *cgroupTree) controllers(file string) []string {
 	return strings.Fields(string(text))
 }
 
-// canJoin reports whether clone3 is available, by which a process is started in a cgroup: the
-// kernel must have it and no filter may forbid it. Called without arguments it only returns an
-// error. canJoin also requires Linux 5.14, in which a cgroup can be killed as a whole.
+// canJoin returns why no process can be started in a cgroup, or nil. That needs clone3: the kernel
+// must have it, and no filter may forbid it. Without arguments clone3 only returns an error.
+// canJoin also requires Linux 5.14, in which a cgroup can be killed as a whole.
 func canJoin() error {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {

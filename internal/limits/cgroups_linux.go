@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// maxLeft bounds the cgroups that are kept for processes that calls left behind, so that a plugin
-// which leaves a process behind at each call cannot multiply its limits. If there are more, the
-// oldest is killed.
+// maxLeft bounds the cgroups that are kept for processes that calls left behind. If there are more,
+// the oldest is killed. Otherwise a plugin that leaves a process behind at each call could multiply
+// its limits.
 const maxLeft = 64
 
 // boxTasks is added to the limit of processes for a program in a box. The box has up to three

@@ -21,10 +21,10 @@ type Rlimit struct {
 // negative, the limit of processes is left out.
 //
 // Memory becomes RLIMIT_DATA, which counts private writable memory. RLIMIT_AS counts address space,
-// of which runtimes reserve a lot: with 512 MiB of it neither Node 20 nor a Go program starts,
-// while with 64 MiB of RLIMIT_DATA both do, as do Python and bash, and all four are refused a
-// gigabyte. RLIMIT_DATA does not count shared memory. It counts the whole stack of each thread (8
-// MiB in most C programs), used or not.
+// of which runtimes reserve a lot: with 512 MiB of it neither Node 20 nor a Go program starts. With
+// 64 MiB of RLIMIT_DATA both start, as do Python and bash, and all four are refused a gigabyte.
+// RLIMIT_DATA does not count shared memory. It counts the whole stack of each thread (8 MiB in most
+// C programs), used or not.
 func (l Limits) Rlimits(running int) []Rlimit {
 	var list []Rlimit
 	add := func(resource int, cur, max uint64) { list = append(list, Rlimit{resource, cur, max}) }

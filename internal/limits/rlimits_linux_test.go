@@ -53,10 +53,10 @@ func TestProcessThatCannotBeLimitedDoesNotRun(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if exists(mark) {
-		t.Error("it ran")
+		t.Error("the process ran")
 	}
 	if _, err := p.Wait(); err == nil {
-		t.Error("it is not reaped")
+		t.Error("the process is not reaped")
 	}
 }
 

@@ -8,11 +8,11 @@
 //
 //	Start                   session.go   the first load; then a goroutine that watches
 //	  watch                 watch.go     hints of the system, and a check every few seconds
-//	    Session.reloadNow   session.go   if a file has changed: ends the plugin and opens it again
+//	    Session.reloadChanged            if a file has changed: ends the plugin and opens it again
 //	      snapshot          files.go     the files and their states
 //	Session.Do              do.go        one command: fire, call, again, restart, list
 //	  Session.reloadChangedLocked        uses recent changes before the event
-//	  sample.Payload, …     sample.go    a payload if the command has none
+//	  payload, arguments    sample.go    a sample if the command has no payload (sample_schema.go)
 //	logger                  log.go       stderr lines, denials and warnings become events
 //	Lines                   print.go     an event for people
 package plugindev

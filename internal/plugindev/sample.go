@@ -36,7 +36,7 @@ func payload(point hook.Point, about string) json.RawMessage {
 	return o.JSON()
 }
 
-// answered reports fields that plugins fill in and hosts do not send.
+// answered reports whether plugins fill in a field, so that hosts do not send it.
 func answered(spec hook.Spec, field string) bool {
 	switch field {
 	case "inject", "retain", "summary":

@@ -79,7 +79,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// noPlugin returns the error of a path without a plugin.
+// noPlugin reports whether err is the error of a path without a plugin.
 func noPlugin(err error) bool {
 	return errors.Is(err, pluginhost.ErrNotFound) || errors.Is(err, pluginhost.ErrNoDialect)
 }
@@ -245,12 +245,13 @@ func (s *Session) reloadChangedLocked(ctx context.Context) {
 	s.reload(ctx, atChange)
 }
 
-// take records the plugin's files, and warns once if there are too many. The caller holds mu.
+// take records the plugin's files, and warns once if there are too many. The caller holds mu, or
+// callMu while a call runs.
 func (s *Session) take() snapshot {
 	now, complete := take(s.o.places())
 	if !complete && !s.tooMany {
 		s.tooMany = true
-		s.emit(Event{Event: Logged, Level: "warn", Text: fmt.Sprintf("there are more than %d files: changes of the deepest ones are not noticed", mostFiles),
+		s.emit(Event{Event: Logged, Level: "warning", Text: fmt.Sprintf("there are more than %d files: changes of the deepest ones are not noticed", mostFiles),
 			Fix: "restart the plugin after such a change, or move files that are not its own elsewhere"})
 	}
 	return now

@@ -13,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestWhatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused, unless the
-// configuration allows it.
-func TestWhatCannotBeEnforced(t *testing.T) {
+// TestCapabilitiesThatCannotBeEnforced: a plugin whose capabilities cannot be enforced is refused,
+// unless the configuration allows it.
+func TestCapabilitiesThatCannotBeEnforced(t *testing.T) {
 	none := errors.New("forbidden here")
 	for _, c := range []struct {
 		rule, config string
@@ -57,7 +57,7 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 				t.Errorf("%+v", findings)
 			}
 			if got := h.seen("kaged"); strings.Contains(got, "note") {
-				t.Errorf("it ran: %q", got)
+				t.Errorf("a plugin that must be refused ran: %q", got)
 			}
 		})
 	}

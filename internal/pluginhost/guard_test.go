@@ -129,10 +129,10 @@ func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNoPlugin: a script without its executable bit, a link to nothing, and a directory
-// that cannot be listed may each be a guard. They are logged, unless this host does not need them
-// or the plugin is disabled.
-func TestFilesThatAreNoPlugin(t *testing.T) {
+// TestFilesThatAreNotPlugins: a script without its executable bit, a link to nothing, and a
+// directory that cannot be listed may each be a guard. They are logged, unless this host does not
+// need them or the plugin is disabled.
+func TestFilesThatAreNotPlugins(t *testing.T) {
 	const scaffoldGuard, pythonGuard = ".local/scaffold/plugins/guard", ".agent/plugins/guard.py"
 	nowhere := func(path string) func(h house) {
 		return func(h house) {
@@ -150,8 +150,8 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 		says  string // in the log; "": nothing
 	}{
 		{"a scaffold script is not executable", unexecutable, hook.ToolBefore, "this script is not executable, so it is ignored; chmod +x "},
-		{"it is not needed here", unexecutable, hook.CommandBefore, ""},
-		{"it is disabled", func(h house) {
+		{"the script is not needed here", unexecutable, hook.CommandBefore, ""},
+		{"the script is disabled", func(h house) {
 			unexecutable(h)
 			h.config("[plugins.guard]\nenabled = false\n")
 		}, hook.ToolBefore, ""},
@@ -245,8 +245,8 @@ func TestConnectedGuards(t *testing.T) {
 		says      string
 		noFinding bool
 	}{
-		{"a plugin that is not there, at a gate", func(house) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
-		{"a plugin that is not there, in a chain", func(house) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
+		{"a plugin that is not installed, at a gate", func(house) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
+		{"a plugin that is not installed, in a chain", func(house) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
 		{"a plugin that is broken, at a gate", keeper(0o644), "preflight", hook.TurnBegin, hook.Deny, "chmod +x", false},
 		{"a plugin that is broken, in a chain", keeper(0o644), "sink", hook.TurnFinal, hook.Continue, "chmod +x", false},
 		{"a plugin that works", keeper(0o755), "preflight", hook.TurnBegin, hook.Continue, "", true},

@@ -222,7 +222,7 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 }
 
 // TraceTool calls a tool as [Host.CallTool] does, and returns the plugin's part in it: what it was
-// sent, what it answered, how long it took and how it failed. The step is nil where no plugin was
+// sent, what it answered, how long it took and how it failed. The step is nil if no plugin was
 // called.
 func (h *Host) TraceTool(ctx context.Context, name string, args any) (*ToolResult, *hook.Step, error) {
 	if h.isClosed() {

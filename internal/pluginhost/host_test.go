@@ -315,7 +315,7 @@ func TestOnlyWhatIsNeededIsStarted(t *testing.T) {
 	}
 }
 
-func TestPathsAreOpenedBesideWhatIsFound(t *testing.T) {
+func TestPathsAreOpenedBesideFoundPlugins(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("a", "alpha", 500)
 	h.scaffold("b", "beta", 500)

@@ -204,8 +204,9 @@ func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Resu
 	})
 }
 
-// sectionKey returns the name under which the file has the plugin's config, or should have it: the
-// name of its place, with the dialect in front if a plugin of another dialect has the same name.
+// sectionKey returns the name under which the file has the plugin's config. If it has none, that is
+// the name of the plugin's place, with the dialect in front if a plugin of another dialect has the
+// same name.
 func (h *Host) sectionKey(e *entry, l layer) string {
 	switch {
 	case l.table != nil:

@@ -129,7 +129,7 @@ func TestSetKnob(t *testing.T) {
 	n := newNotebook(t, before)
 	host := n.open()
 	if got := n.given(host); got != `{"mode":"slow","level":1}` {
-		t.Fatalf("it was given %s", got)
+		t.Fatalf("the plugin got the config %s", got)
 	}
 	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("4")})
 	if err != nil || !change.Restarted || !change.Changed || change.File != n.config || n.read(change.Backup) != before {
@@ -142,7 +142,7 @@ func TestSetKnob(t *testing.T) {
 		t.Errorf("the file is\n%s\nwant\n%s", n.read(n.config), want)
 	}
 	if got := n.given(host); got != `{"level":4,"mode":"slow"}` {
-		t.Errorf("it was given %s", got)
+		t.Errorf("the plugin got the config %s", got)
 	}
 	t.Run("no value goes back to the default", func(t *testing.T) {
 		change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level"})
@@ -190,7 +190,7 @@ func TestKnobsSetAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	if got := n.given(host); got != `{"header":"Hi","level":2,"mode":"fast"}` {
-		t.Errorf("it was given %s", got)
+		t.Errorf("the plugin got the config %s", got)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestAProjectsConfig(t *testing.T) {
 	n.put(file, "[plugins.notes]\nconfig = { level = 5 }\n")
 	host := n.open()
 	if got := n.given(host); got != `{"level":5,"mode":"slow"}` {
-		t.Errorf("it was given %s", got)
+		t.Errorf("the plugin got the config %s", got)
 	}
 	detail, err := host.Plugin("notes")
 	if err != nil || len(detail.ConfigFiles) != 2 || detail.ConfigFiles[1] != file || detail.Knobs[0].Source != "project" || detail.Knobs[1].Source != "user" {
@@ -221,9 +221,9 @@ func TestAProjectsConfig(t *testing.T) {
 	}
 }
 
-// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column, and setting the knob
+// TestTheErrorOfAConfigHasItsPlace: the error names file, line and column, and setting the knob
 // repairs the plugin.
-func TestAConfigThatDoesNotFitIsPlaced(t *testing.T) {
+func TestTheErrorOfAConfigHasItsPlace(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { mode = \"slow\", level = 11 }\n")
 	host := n.open()
 	detail, err := host.Plugin("notes")
@@ -242,7 +242,7 @@ func TestAConfigThatDoesNotFitIsPlaced(t *testing.T) {
 		t.Fatalf("%+v, %v", change, err)
 	}
 	if got := n.given(host); got != `{"level":9,"mode":"slow"}` {
-		t.Errorf("it was given %s", got)
+		t.Errorf("the plugin got the config %s", got)
 	}
 }
 

@@ -164,7 +164,8 @@ func smaller[T int | int64 | time.Duration](a, b T) T {
 	return a
 }
 
-// allowUnenforced is a grant, so only tables with gives count.
+// allowUnenforced reports whether a table sets allow_unenforced. That is a grant, so only tables
+// with gives count.
 func (own sections) allowUnenforced() bool {
 	return slices.ContainsFunc(own, func(s section) bool { return s.gives && s.table.AllowUnenforced })
 }

@@ -37,7 +37,7 @@ func soon(t *testing.T, do func()) {
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
-		t.Fatal("it waits")
+		t.Fatal("the host waits for a writer of the pipe")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 			if _, err := pythonfile.Of(host).Reload(t.Context(), "p"); err == nil {
-				t.Error("it was loaded")
+				t.Error("the replaced code was loaded")
 			}
 		})
 	})

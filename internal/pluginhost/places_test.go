@@ -60,12 +60,12 @@ func TestAProjectsConfigIsNotWritten(t *testing.T) {
 		work, grant string // directories
 		there       bool   // the project already has a config
 	}{
-		"the project it works in":               {"project", "project", true},
-		"one without a config":                  {"project", "project", false},
-		"from below the project":                {"project/below", "project", false},
-		"a grant around it":                     {"project", "", false},
-		"a project that is granted, elsewhere":  {"other", "project", false},
-		"one that is not under version control": {"plain", "plain", false},
+		"the project it works in":              {"project", "project", true},
+		"one without a config":                 {"project", "project", false},
+		"from below the project":               {"project/below", "project", false},
+		"a grant around it":                    {"project", "", false},
+		"a project that is granted, elsewhere": {"other", "project", false},
+		"a project without version control":    {"plain", "plain", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := confinable(t)

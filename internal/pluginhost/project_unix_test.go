@@ -69,8 +69,8 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	}
 }
 
-// TestAProjectTakesNoName: of two plugins with one name, of any dialects, the user's own works.
-func TestAProjectTakesNoName(t *testing.T) {
+// TestAProjectCannotTakeAName: of two plugins with one name, of any dialects, the user's own works.
+func TestAProjectCannotTakeAName(t *testing.T) {
 	for rule, place := range map[string]struct{ file, called, name string }{
 		"its file is called as the other's":            {"mine", "mine", "mine"},
 		"it calls itself as the other does":            {"calls", "calls", "calls"},

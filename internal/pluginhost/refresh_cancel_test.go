@@ -126,7 +126,7 @@ func TestAFailedRefreshChangesNothing(t *testing.T) {
 func await(t *testing.T, what string, ok func() bool) {
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Errorf("waited in vain for %s", what)
+			t.Errorf("timed out waiting for %s", what)
 			return
 		}
 	}

@@ -183,7 +183,7 @@ func waitUntil(t *testing.T, what string, happened func() bool) {
 			return
 		}
 	}
-	t.Fatalf("waited in vain until %s", what)
+	t.Fatalf("timed out waiting until %s", what)
 }
 
 // alive reports whether a process exists.

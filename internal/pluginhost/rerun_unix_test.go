@@ -13,7 +13,7 @@ func TestNamesAndPipesAgain(t *testing.T) {
 	rerun.Tests(t, "TestGrantsGoByThePlace", "TestNamesCountForPluginsThatAreNotOpened", "TestStorageIsNotShared", "TestTwoInOneNamedDirectory",
 		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestRestrictionsApplyToAllWithTheName", "TestABareNameOfTwoRestrictsBoth",
 		"TestOtherSettingsGoByEitherName", "TestAPlacesNameIsItsOwn", "TestPythonFilesHaveTheirNames", "TestADotagentPluginsOwnName",
-		"TestFindingsAboutNames", "TestBoundsOfAPluginThatHasAnotherName", "TestNothingWaitsForAPipe", "TestStorageIsHeldToItsLimits",
+		"TestFindingsAboutNames", "TestBoundsOfAPluginThatHasAnotherName", "TestNothingWaitsForAPipe", "TestStorageIsLimited",
 		"TestNoGrantOpensPatchbaysOwnPlaces", "TestNoPlaceForPluginsIsMade", "TestAProjectsConfigIsNotWritten",
 		"TestPluginsThatLieElsewhere", "TestCheckedCodeSeesNoPlaceOfOurs")
 }

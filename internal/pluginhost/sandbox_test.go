@@ -200,7 +200,7 @@ func fireAll(t *testing.T, host *pluginhost.Host) {
 
 var everyDialect = map[string]string{"scaffold": "scaf", "kaged": "keeper", "dotagent": "dot", "mine": "miner", "python": "snake"}
 
-func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
+func TestTheConfigurationConfinesEveryDialect(t *testing.T) {
 	for _, c := range []struct{ rule, more string }{{"started for each call, or long-lived", ""}, {"started ahead", "standby = 1\n"}} {
 		t.Run(c.rule, func(t *testing.T) {
 			plugtest.NeedTool(t, "python3")
@@ -468,7 +468,7 @@ done
 			t.Fatal(err)
 		}
 		if text := h.seen("read"); strings.Contains(text, "hidden-word") || !strings.Contains(text, "shown") {
-			t.Errorf("it read %q", text)
+			t.Errorf("the plugin read %q", text)
 		}
 	})
 	t.Run("the home directory of mine is not Patchbay's own", func(t *testing.T) {

@@ -79,7 +79,7 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 		})
 	}
 	if isMade(h) {
-		t.Error("it wrote a file")
+		t.Error("checked code wrote a file")
 	}
 	t.Run("the sandbox is not blamed for code with its own fault", func(t *testing.T) {
 		_, err := pythonfile.Of(host).Check(t.Context(), "draft", "1/0"+handler)
@@ -175,7 +175,7 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 				t.Errorf("%+v, %v", s, err)
 			}
 			if isMade(h) {
-				t.Error("it was run")
+				t.Error("code was run without a sandbox")
 			}
 			for code, says := range map[string]string{"def f(:": "SyntaxError", "@finish\ndef f(): pass\n": "NameError", "__plugin__ = {'api': '2.0'}": "Incompatible"} {
 				_, err := pythonfile.Of(host).Check(t.Context(), "draft", code)

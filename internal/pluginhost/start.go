@@ -176,8 +176,8 @@ func (r *roster) learnOwnNames() {
 }
 
 // refuseTwins refuses the second of two ready plugins with the same name in one dialect, because
-// their tools and settings could not be told apart. The plugin whose directory or file has the name
-// keeps it; otherwise the plugin that was there first does.
+// their tools and settings could not be distinguished. The plugin whose directory or file has the
+// name keeps it; otherwise the plugin that was there first does.
 func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }
 	first := make(map[key]*entry)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestStorageIsHeldToItsLimits: storage is limited as the configuration says, and the plugin gets
-// an error that names the limit.
-func TestStorageIsHeldToItsLimits(t *testing.T) {
+// TestStorageIsLimited: storage is limited as the configuration says, and the plugin gets an error
+// that names the limit.
+func TestStorageIsLimited(t *testing.T) {
 	home := newHouse(t)
 	home.write(".local/share/kaged/plugins/filler/manifest.yaml", `name: filler
 version: 1.0.0

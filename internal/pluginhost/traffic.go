@@ -58,8 +58,9 @@ func (h *Host) recordEvent(ctx context.Context, t Traffic) {
 	if !h.records() || t.Outcome == nil || len(t.Outcome.Steps) == 0 {
 		return
 	}
-	t.Kind = EventTraffic
-	h.record(ctx, &t)
+	recorded := t // t itself would be allocated for every event, recorded or not
+	recorded.Kind = EventTraffic
+	h.record(ctx, &recorded)
 }
 
 // recordCall records a call to one plugin.
@@ -74,7 +75,8 @@ func (h *Host) recordCall(ctx context.Context, e *entry, t Traffic, result any) 
 			t.Err = fmt.Errorf("result: %w", err)
 		}
 	}
-	h.record(ctx, &t)
+	recorded := t // as in recordEvent
+	h.record(ctx, &recorded)
 }
 
 func (h *Host) record(ctx context.Context, t *Traffic) {

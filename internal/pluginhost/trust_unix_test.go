@@ -109,7 +109,7 @@ func TestTrustLocked(t *testing.T) {
 		t.Errorf("a changed program was started: %v", err)
 	}
 	if _, err := os.Stat(home.home + "/ran"); err == nil {
-		t.Error("it ran")
+		t.Error("a changed program ran")
 	}
 	if host, _ := home.opened(); !strings.Contains(states(host), "miner:broken") {
 		t.Error(states(host))

@@ -98,7 +98,8 @@ func serveGit(t *testing.T, root string) (address, authority string) {
 	return server.Listener.Addr().String(), authority
 }
 
-// forward is a proxy that leads every connection to one server.
+// forward starts a proxy that leads connections to github.com to one server, and returns its
+// address.
 func forward(t *testing.T, to string) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -132,7 +132,7 @@ func TestHostileGit(t *testing.T) {
 		r.commit()
 		h := newHouse(t)
 		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
-			t.Error("it is installed")
+			t.Error("a hostile repository was installed")
 		}
 		h.wants()
 	})
@@ -140,7 +140,7 @@ func TestHostileGit(t *testing.T) {
 		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, ".gitmodules": "[submodule \"s\"]\npath = s\nurl = ext::" + trap + "\nupdate = !" + trap + "\n"})
 		h := newHouse(t)
 		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
-			t.Error("it is installed")
+			t.Error("a hostile repository was installed")
 		}
 		h.wants()
 	})
@@ -174,9 +174,9 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
-// TestRepositoryThatBorrows: a repository whose objects are in another one, or at a remote, runs
-// nothing, and its own configuration has no effect.
-func TestRepositoryThatBorrows(t *testing.T) {
+// TestRepositoryWithObjectsElsewhere: a repository whose objects are in another one, or at a
+// remote, runs nothing, and its own configuration has no effect.
+func TestRepositoryWithObjectsElsewhere(t *testing.T) {
 	files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script}
 	ran := filepath.Join(t.TempDir(), "ran")
 	trap := filepath.Join(t.TempDir(), "trap")

@@ -294,7 +294,7 @@ func TestHostileDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := h.install(source, PlaceOptions{}); err == nil {
-				t.Error("it is installed")
+				t.Error("a hostile directory was installed")
 			}
 			h.wants()
 		})

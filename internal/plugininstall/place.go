@@ -215,7 +215,7 @@ func (i *installation) lookAround() error {
 	return i.mayReplace()
 }
 
-// mayReplace reports whether the present plugin is an older state of the same plugin.
+// mayReplace returns an error if the present plugin is not an older state of the same plugin.
 func (i *installation) mayReplace() error {
 	const fix = "to replace it anyway: --force"
 	if i.before == nil || i.before.Origin.Source == "" {

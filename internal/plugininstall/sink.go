@@ -91,7 +91,7 @@ func clean(name string) (cleaned string, ok bool, err error) {
 	return trimmed, true, nil
 }
 
-// misleading reports characters that make a name look like another one.
+// misleading reports whether a character makes a name look like another one.
 func misleading(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }

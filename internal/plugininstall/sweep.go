@@ -42,8 +42,8 @@ func sweep(dir string) error {
 	return nil
 }
 
-// isElsewhere reports the error of a place that does not exist, or that this user may not read: it
-// has no files of ours.
+// isElsewhere reports whether err is that of a place that does not exist, or that this user may not
+// read. Such a place has no files of ours.
 func isElsewhere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }

@@ -23,18 +23,16 @@ type Follower struct {
 // Follow returns at most the last most lines, and a follower for the lines after them.
 func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
 	f := &Follower{path: s.File(dialect, name)}
-	lines, err := s.Lines(dialect, name, most)
+	lines, _, err := readFrom(rotatedPath(f.path), 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	f.file, err = os.Stat(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return lines, f, nil
+	current, err := f.poll() // a line that is written after this is read by the next poll
+	if err != nil {
+		return nil, nil, err
 	}
-	if err == nil {
-		_, f.offset, err = readFrom(f.path, 0)
-	}
-	return lines, f, err
+	lines = append(lines, current...)
+	return lines[max(0, len(lines)-most):], f, nil
 }
 
 // Next waits for new lines, until ctx ends.

@@ -43,8 +43,20 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and no other
-// plugin has the same file.
+// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and another name
+// has another file.
+// TestASecretIsNotCutInTwo: a secret at the place where a long line is cut leaves no part of itself.
+func TestASecretIsNotCutInTwo(t *testing.T) {
+	s := &Store{Dir: t.TempDir(), Secrets: func() []string { return []string{"hush-hush"} }}
+	if err := s.appendLine("scaffold", "words", Line{Text: strings.Repeat("x", maxLine-4) + "hush-hush"}); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := s.Lines("scaffold", "words", 10)
+	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Text, "hush") {
+		t.Errorf("%d lines, %v: a part of the secret is stored", len(lines), err)
+	}
+}
+
 func TestNamesLeadNowhere(t *testing.T) {
 	s, _, _ := newLog(t)
 	seen := make(map[string]bool)

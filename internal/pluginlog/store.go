@@ -67,7 +67,7 @@ func safeName(name string) string {
 // appendLine appends a line. It returns an error only for the first of several failures in a row.
 func (s *Store) appendLine(dialect, name string, l Line) error {
 	s.once.Do(s.loadSecrets)
-	l.Text = s.hidden.Replace(excerpt.Head(l.Text, maxLine))
+	l.Text = excerpt.Head(s.hidden.Replace(l.Text), maxLine) // a secret is replaced before it can be cut in two
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err

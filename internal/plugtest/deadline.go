@@ -23,10 +23,10 @@ func (r *Ripening) Ripen() { close(r.over) }
 // Deadline always returns the same distance from now.
 func (r *Ripening) Deadline() (time.Time, bool) { return time.Now().Add(r.given), true }
 
-// Done is closed by Ripen.
+// Done returns a channel that Ripen closes.
 func (r *Ripening) Done() <-chan struct{} { return r.over }
 
-// Err is context.DeadlineExceeded after Ripen.
+// Err returns context.DeadlineExceeded after Ripen.
 func (r *Ripening) Err() error {
 	select {
 	case <-r.over:

@@ -74,7 +74,7 @@ func (s *Suite) one(t *testing.T, behaviour string, kind hook.Kind) {
 	}
 	b.checkStep(t, out, fakePrefix+behaviour, kind)
 	if kind == "" && !s.Works(out.Payload, fakePrefix+behaviour) {
-		t.Errorf("it did not take part: %s", out.Payload)
+		t.Errorf("the misbehaving plugin did not take part: %s", out.Payload)
 	}
 	b.recovers(t, s, fakePrefix+behaviour)
 }
@@ -227,5 +227,5 @@ func (b *Bench) recovers(t *testing.T, s *Suite, plugin string) {
 		}
 		time.Sleep(25 * time.Millisecond) // between two checks; the loop is limited
 	}
-	t.Errorf("it does not work again: %s, %v", out.Payload, out.Steps)
+	t.Errorf("the misbehaving plugin does not work again: %s, %v", out.Payload, out.Steps)
 }

@@ -163,7 +163,7 @@ func (w *show) await(a *act) {
 		}
 		time.Sleep(5 * time.Millisecond) // between two checks; the loop is limited
 	}
-	w.Fatalf("line %d: %s: waited in vain for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
+	w.Fatalf("line %d: %s: timed out waiting for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
 }
 
 // noFault ends the test if the plugin got something other than the transcript says.

@@ -52,10 +52,10 @@ func TestDescriptorsAreGivenBack(t *testing.T) {
 		}
 	}
 	if _, err := g.Start(t.Context(), Spec{Path: "/no/such/program"}); err == nil {
-		t.Error("it was started")
+		t.Error("a process was started")
 	}
 	if _, err := g.Start(t.Context(), Spec{Path: t.TempDir()}); err == nil {
-		t.Error("it was started")
+		t.Error("a process was started")
 	}
 	if n := g.descriptors.Used(); n != 0 {
 		t.Errorf("%d descriptors are counted as in use, but none is", n)

@@ -115,7 +115,7 @@ func fakeIgnoresSigterm([]string) int {
 	return fakeHang(nil)
 }
 
-// leaves-group tries to join its parent's process group.
+// leaves-group tries to leave its process group for that of its parent.
 func fakeLeavesGroup([]string) int {
 	group, err := syscall.Getpgid(os.Getppid())
 	if err != nil || syscall.Setpgid(0, group) == nil {

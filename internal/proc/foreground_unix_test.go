@@ -40,7 +40,7 @@ func foreground(t *testing.T, script string, signals <-chan os.Signal, started f
 }
 
 func TestForeground(t *testing.T) {
-	t.Run("its output and its exit code are passed on", func(t *testing.T) {
+	t.Run("the program's output and its exit code are passed on", func(t *testing.T) {
 		var out []byte
 		exit, err := foreground(t, `echo "$ONLY"; exit 7`, nil, func(r io.Reader) { out, _ = io.ReadAll(r) })
 		if err != nil || exit.Code != 7 || exit.ShellCode() != 7 || string(out) != "this\n" {
@@ -64,7 +64,7 @@ func TestForeground(t *testing.T) {
 			t.Errorf("%v, %v", exit, err)
 		}
 	})
-	t.Run("it is in the host's own process group", func(t *testing.T) {
+	t.Run("the program is in the host's own process group", func(t *testing.T) {
 		var out []byte
 		if _, err := foreground(t, `ps -o pgid= -p $$ 2>/dev/null || cut -d' ' -f5 /proc/$$/stat`, nil, func(r io.Reader) { out, _ = io.ReadAll(r) }); err != nil {
 			t.Fatal(err)

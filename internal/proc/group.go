@@ -168,9 +168,9 @@ func (g *Group) waiting() []*Standby {
 	return standbys
 }
 
-// maxDraining bounds the pipes that are kept open for processes that calls left behind, so that a
-// plugin which leaves a process behind at each call cannot use up the host's descriptors. They also
-// count against the descriptors of all plugins.
+// maxDraining bounds the pipes that are kept open for processes that calls left behind. Otherwise a
+// plugin that leaves a process behind at each call could use up the host's descriptors. The pipes
+// also count against the descriptors of all plugins.
 const maxDraining = 64
 
 // keepDraining keeps a pipe open whose call has ended, but whose other end is still held by a

@@ -152,7 +152,7 @@ func TestGuardian(t *testing.T) {
 		}
 		output(t, g, fake(t, "exit", "0"))
 		if gone(first) {
-			t.Error("it died")
+			t.Error("a signal ended the guardian")
 		}
 	})
 	t.Run("its death is logged, and the next process starts another", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestGuardian(t *testing.T) {
 			t.Error(err)
 		}
 		if !gone(last) {
-			t.Error("it stayed")
+			t.Error("the guardian did not end with the group")
 		}
 	})
 }
@@ -186,7 +186,7 @@ func theGuardian(t *testing.T, g *Group) int {
 	return own[0]
 }
 
-func TestGuardianThatCannotStay(t *testing.T) {
+func TestGuardianThatKeepsEnding(t *testing.T) {
 	var log lines
 	var g guardian
 	for range maxStartFailures + 2 {
@@ -196,7 +196,7 @@ func TestGuardianThatCannotStay(t *testing.T) {
 		}
 		<-p.up
 		if p.proc == nil {
-			t.Fatal("not started")
+			t.Fatal("no guardian was started")
 		}
 		_ = p.proc.Kill()
 		<-p.down

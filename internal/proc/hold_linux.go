@@ -21,11 +21,11 @@ type hold struct {
 // start starts a program and holds it before its first instruction until born has returned.
 //
 // The child must be marked before it can fork. A process that it forks unmarked, twice and in its
-// own session, is never found again, and on a busy machine a program is sometimes faster than its
-// host (one start in eighty, with three programs competing for two processors). Go runs no code of
-// this package between fork and exec. But it can ask the kernel to stop the child at its exec, as
-// for a debugger, from which the host then detaches at once. That costs some twenty microseconds.
-// If the host ends in between, the stopped child ends too.
+// own session, is never found again. On a busy machine a program is sometimes faster than its host:
+// in one start of eighty, with three programs competing for two processors. Go runs no code of this
+// package between fork and exec. But it can ask the kernel to stop the child at its exec, as for a
+// debugger, from which the host then detaches at once. That costs some twenty microseconds. If the
+// host ends in between, the stopped child ends too.
 func (h *hold) start(log *slog.Logger, c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
 	if c.Privileged || h.impossible.Load() {
 		return startFree(c, attr, born)

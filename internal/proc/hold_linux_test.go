@@ -29,7 +29,7 @@ func TestHold(t *testing.T) {
 			t.Skip("processes cannot be held here")
 		}
 	})
-	t.Run("it is not traced any more when it runs", func(t *testing.T) {
+	t.Run("a running process is not traced any more", func(t *testing.T) {
 		g := newGroup(t)
 		writeFile(t, script, "#!/bin/sh\ngrep TracerPid /proc/$$/status\n", 0o755)
 		if got := output(t, g, spec); got != "TracerPid:\t0\n" {

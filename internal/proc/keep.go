@@ -151,9 +151,9 @@ func (k *Kept[C]) Pid() int {
 	return k.proc.Pid()
 }
 
-// Stop ends the restarting and then the process. It calls final, which says goodbye in the plugin's
-// protocol and calls [Process.Stop], and then kills the process if it is still running. final is
-// not called if the process is down, and may be nil. A second Stop waits for the first.
+// Stop ends the restarting and then the process. It calls final, which ends the plugin as its
+// protocol demands and calls [Process.Stop]. Then it kills the process if it is still running.
+// final is not called if the process is down, and may be nil. A second Stop waits for the first.
 func (k *Kept[C]) Stop(final func(C, *Process)) {
 	k.cancel()
 	<-k.ended

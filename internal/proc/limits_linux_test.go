@@ -78,7 +78,7 @@ func TestCPULimit(t *testing.T) {
 		select {
 		case <-p.Done():
 		case <-time.After(3 * patience): // two seconds of a busy processor
-			t.Fatal("it still runs")
+			t.Fatal("a process over its CPU time still runs")
 		}
 		if p.Exit().Signal != "SIGKILL" || p.Exit().Over != want {
 			t.Errorf("%v, %q", p.Exit(), p.Exit().Over)

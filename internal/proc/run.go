@@ -35,7 +35,7 @@ type Result struct {
 // Run starts a process, writes the payload to its stdin, closes stdin, collects stdout and waits
 // for the exit. Whatever the exit code, the exit is part of the result and not an error. If ctx
 // ends first, the process group gets SIGTERM and, after c.Grace, SIGKILL, and the error is the
-// context's. The result then has the output read so far.
+// context's cause. The result then has the output read so far.
 //
 // Run does not wait for processes that the program started and that still hold stdout: they may go
 // on in the background. They are killed when the host ends, or if ctx ended before the program did.

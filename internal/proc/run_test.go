@@ -146,7 +146,7 @@ func TestRunLeavesTheBackgroundAlone(t *testing.T) {
 	})
 }
 
-func TestAdoptedPipesAreBounded(t *testing.T) {
+func TestDrainedPipesAreBounded(t *testing.T) {
 	g := newGroup(t)
 	files, err := openPipes()
 	if err != nil {

@@ -146,7 +146,7 @@ func TestSpares(t *testing.T) {
 		g.spares.mu.Lock()
 		for _, at := range g.spares.slots {
 			_ = at.ready.os.Signal(os.Kill)
-			eventually(t, "it is dead", func() bool { return hasExited(at.ready.os) })
+			eventually(t, "the spare is dead", func() bool { return hasExited(at.ready.os) })
 		}
 		g.spares.mu.Unlock()
 		callBoxed(t, g, s)
@@ -168,14 +168,14 @@ func TestSpares(t *testing.T) {
 		key, _ := s.spareKey()
 		g.spares.expire(key) // not yet
 		if g.Spares() != 1 {
-			t.Error("it is gone too soon")
+			t.Error("the spare was dropped too soon")
 		}
 		g.spares.mu.Lock()
 		g.spares.slots[key].used = time.Now().Add(-2 * spareTime)
 		g.spares.mu.Unlock()
 		g.spares.expire(key)
 		if g.Spares() != 0 {
-			t.Error("it is still there")
+			t.Error("the spare was not dropped")
 		}
 		eventually(t, "its process is gone", func() bool { return len(g.running()) == 0 })
 	})

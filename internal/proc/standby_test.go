@@ -64,14 +64,14 @@ func TestStandby(t *testing.T) {
 		s.mu.Lock() // lost must wait, so that take has to notice
 		p := s.ready[0]
 		p.kill()
-		eventually(t, "it is dead", func() bool { return hasExited(p.os) })
+		eventually(t, "the process is dead", func() bool { return hasExited(p.os) })
 		s.mu.Unlock()
 		call(t, s, "x")
 	})
 	t.Run("a process that died while waiting is replaced", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "dies-first-time", filepath.Join(t.TempDir(), "been-here")), 1)
-		eventually(t, "it died and was replaced", func() bool {
+		eventually(t, "the process died and was replaced", func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.failed == 1 && len(s.ready) == 1

@@ -246,8 +246,8 @@ func TestBusyFile(t *testing.T) {
 	})
 }
 
-// Package program tests shims themselves. This test checks that their tool is run.
-func TestShimsArePassedBy(t *testing.T) {
+// TestShimsAreReplaced: a Group runs the tool of a shim. Package program tests shims themselves.
+func TestShimsAreReplaced(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{
 		"shims/python3":   "#!/bin/sh\nexport PYENV_ROOT=\"" + root + "\"\nexec \"" + root + "/libexec/pyenv\" exec \"$program\" \"$@\"\n",

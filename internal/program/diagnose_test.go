@@ -178,7 +178,7 @@ func startFails(t *testing.T, path string) *StartError {
 	if err == nil {
 		_ = p.Kill()
 		_, _ = p.Wait()
-		t.Fatal("it started")
+		t.Fatal("a program that must fail started")
 	}
 	return Explain(path, "", nil, err)
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestProgramsWithRightsOfTheirOwn(t *testing.T) {
+func TestPrivilegedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	plain, setuid := filepath.Join(dir, "plain"), filepath.Join(dir, "setuid")
 	script := filepath.Join(dir, "script")

@@ -15,8 +15,8 @@ func plain(text string) string {
 		case r == '\u2028' || r == '\u2029':
 			r = '\n'
 		case r == '\n' || r == '\t':
-		case unsteady(r):
-			if last < 0x80 || unsteady(last) {
+		case needed(r):
+			if last < 0x80 || needed(last) {
 				return -1
 			}
 		case invisible(r):
@@ -27,9 +27,9 @@ func plain(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// unsteady reports whether a character is one of the invisible ones that texts need: the two
+// needed reports whether a character is one of the invisible ones that texts need: the two
 // joiners, and the two selectors of how an emoji looks.
-func unsteady(r rune) bool {
+func needed(r rune) bool {
 	return r == '\u200c' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f'
 }
 

@@ -19,8 +19,7 @@ const (
 	typeEnd     = "end"       // the last line
 )
 
-// The limits of a recording. A line with a payload of 4 MiB is the longest that a plugin can be
-// sent.
+// The limits of a recording.
 const (
 	maxLine    = 16 << 20
 	maxFile    = 64 << 20

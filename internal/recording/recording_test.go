@@ -179,7 +179,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsNoted(t *testing.T) {
+func TestEntriesThatAreTooLongAreNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.trace")
 	r, err := Create(path, Options{})
 	if err != nil {
@@ -205,7 +205,7 @@ func TestWhatDoesNotFitIsNoted(t *testing.T) {
 
 func TestOnlyARecordingIsOverwritten(t *testing.T) {
 	for name, text := range map[string]string{"notes": "buy milk\n", "json": `{"type":"other"}` + "\n"} {
-		path := filepath.Join(t.TempDir(), "f")
+		path := filepath.Join(t.TempDir(), "f"+partialSuffix)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -214,6 +214,12 @@ func TestOnlyARecordingIsOverwritten(t *testing.T) {
 		}
 		if _, err := os.Stat(path + partialSuffix); err == nil {
 			t.Errorf("%s: something was left beside it", name)
+		}
+		if _, err := Create(strings.TrimSuffix(path, partialSuffix), Options{}); !errors.Is(err, ErrNotOurs) {
+			t.Errorf("%s in the place of an unfinished recording: %v", name, err)
+		}
+		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
+			t.Errorf("%s: now it has %q, %v", name, kept, err)
 		}
 	}
 }

@@ -34,9 +34,9 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoTellsWhatDoesNotFit checks that changes of a damaged journal are refused, so that no
-// recording has an event that never happened.
-func TestUndoTellsWhatDoesNotFit(t *testing.T) {
+// TestUndoRefusesChangesThatDoNotFit checks that changes of a damaged journal are refused, so that
+// no recording has an event that never happened.
+func TestUndoRefusesChangesThatDoNotFit(t *testing.T) {
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
 	for i, c := range []hook.Change{
 		{Path: "/message", Old: raw(`"a"`), New: raw(`"other"`)},

@@ -103,10 +103,14 @@ func overwritable(path string) error {
 	return nil
 }
 
-// openPartial opens the unfinished file. It empties one that a killed recorder left behind.
+// openPartial opens the unfinished file. It empties one that a killed recorder left behind, but no
+// other file.
 func openPartial(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotOurs)
+	}
+	if err := overwritable(path); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -34,13 +34,13 @@ type Options struct {
 
 	// OnPlan is called before each start with the trees that the process will see. It may be nil.
 	OnPlan func([]Tree)
-	// OnDenied is called, on a goroutine of its own, for each name and connection that was refused.
-	// It may be nil.
+	// OnDenied is called, on its own goroutine, for each name and connection that was refused. It
+	// may be nil.
 	OnDenied func(Denial)
 	Log      *slog.Logger // nil discards
 
 	// System says what can be enforced here. If it is nil, everything is assumed to be enforceable,
-	// and a start fails where it is not.
+	// and a start fails if it is not.
 	System *System
 
 	// Resolve and Dial are for tests: they replace how granted names are resolved and addresses

@@ -118,7 +118,7 @@ print(n > 65000, n <= 65536)`)
 			expect(t, s, "No space left on device\nTrue True")
 		}
 	})
-	t.Run("files in memory: where everything may be read, too", func(t *testing.T) {
+	t.Run("files in memory: also limited if everything may be read", func(t *testing.T) {
 		expect(t, python(t, Options{ReadAll: true}, `
 import os
 print(*(os.statvfs(d).f_files for d in ("/tmp", "/var/tmp", "/dev/shm", "/run")))`), "65536 65536 65536 65536")

@@ -68,19 +68,19 @@ func TestPlanLoaders(t *testing.T) {
 		o    Options
 		want [][]byte
 	}{
-		{"that of the program", Options{}, [][]byte{sh}},
-		{"those of what may be started", exec("by-one", "by-two"), [][]byte{one, two, sh}},
-		{"two that begin alike are barred together", exec("by-one", "by-same"), [][]byte{one, sh}},
+		{"the loader of the program is barred", Options{}, [][]byte{sh}},
+		{"the loaders of granted programs are barred", exec("by-one", "by-two"), [][]byte{one, two, sh}},
+		{"two loaders with the same first bytes are barred together", exec("by-one", "by-same"), [][]byte{one, sh}},
 		{"a loader without an ELF header is not barred", exec("by-short", "by-none"), [][]byte{sh}},
-		{"not one that is granted as a program", exec("by-one", "one.so"), [][]byte{sh}},
-		{"not by a link, either", exec("linked.so"), nil},
-		{"nor one with the same header as a program", exec("copied.so"), nil},
-		{"nor one by which a script is started", exec("by-one", "script"), [][]byte{sh}},
-		{"nor one among the plugin's own files", Options{Own: []string{dir + "/lib"}, Grants: grants(t, "exec:x:"+dir+"/lib/by-own")}, [][]byte{sh}},
-		{"where every program may be started, none", Options{AnyProgram: true}, nil},
-		{"where everything may be executed, none", Options{ReadAll: true}, nil},
-		{"without namespaces, none", Options{System: &System{Namespaces: errors.New("none")}}, nil},
-		{"where the kernel cannot, none", Options{System: &System{Loader: errors.New("no")}}, nil},
+		{"a loader that is granted as a program is not barred", exec("by-one", "one.so"), [][]byte{sh}},
+		{"a loader that is granted by a link is not barred", exec("linked.so"), nil},
+		{"a loader with the same header as a program is not barred", exec("copied.so"), nil},
+		{"a loader that is the interpreter of a script is not barred", exec("by-one", "script"), [][]byte{sh}},
+		{"a loader among the plugin's own files is not barred", Options{Own: []string{dir + "/lib"}, Grants: grants(t, "exec:x:"+dir+"/lib/by-own")}, [][]byte{sh}},
+		{"if every program may be started, no loader is barred", Options{AnyProgram: true}, nil},
+		{"if everything may be executed, no loader is barred", Options{ReadAll: true}, nil},
+		{"without namespaces no loader is barred", Options{System: &System{Namespaces: errors.New("none")}}, nil},
+		{"if the kernel cannot do it, no loader is barred", Options{System: &System{Loader: errors.New("no")}}, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if got := planned(c.o).Loaders; !bytes.Equal(bytes.Join(got, nil), bytes.Join(c.want, nil)) {
@@ -102,25 +102,25 @@ func TestTheLoader(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"it cannot be started directly":    {Options{}, "done"},
-		"nor where others are granted":     {Options{Grants: grants(t, "exec:ls:"+ls)}, "ls\ndone"},
-		"where it is granted":              {Options{Grants: grants(t, "exec:ld:"+loader)}, "loader\ndone"},
-		"where every program may be":       {Options{AnyProgram: true}, "loader\nls\ndone"},
-		"where everything may be executed": {Options{ReadAll: true}, "loader\nls\ndone"},
-		"without support it can be":        {Options{System: &System{Loader: errors.New("no")}}, "loader\ndone"},
+		"it cannot be started directly":            {Options{}, "done"},
+		"not even if other programs are granted":   {Options{Grants: grants(t, "exec:ls:"+ls)}, "ls\ndone"},
+		"it can if it is granted":                  {Options{Grants: grants(t, "exec:ld:"+loader)}, "loader\ndone"},
+		"it can if every program may be started":   {Options{AnyProgram: true}, "loader\nls\ndone"},
+		"it can if everything may be executed":     {Options{ReadAll: true}, "loader\nls\ndone"},
+		"it can if the kernel does not support it": {Options{System: &System{Loader: errors.New("no")}}, "loader\ndone"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			expect(t, sh(c.o, loader+" --version >/dev/null 2>&1 && echo loader; "+ls+" / >/dev/null 2>&1 && echo ls; echo done"), c.want)
 		})
 	}
-	t.Run("a plugin that is one", func(t *testing.T) {
+	t.Run("a plugin that is a loader", func(t *testing.T) {
 		s := sh(Options{}, "")
 		s.Path, s.Args = loader, []string{"--version"}
 		if r := run(t, s); r.Exit != (proc.Exit{}) || len(r.Stdout) == 0 {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("nor a copy among its own files, unless that is granted", func(t *testing.T) {
+	t.Run("a copy among its own files cannot be started, unless it is granted", func(t *testing.T) {
 		own := t.TempDir()
 		copyFile(t, loader, own+"/ld.so")
 		o := Options{Own: []string{own}}

@@ -20,7 +20,7 @@ func TestWritingWhatIsNotThere(t *testing.T) {
 		{"a directory", nil, "state", "state/new", os.ModeDir | 0o700, ""},
 		{"a name that begins with a dot is a directory", nil, ".state", ".state/new", os.ModeDir | 0o700, ""},
 		{"a name with an extension is a file", nil, "notes.db", "notes.db", 0o600, ""},
-		{"so is a hidden one", nil, ".notes.db", ".notes.db", 0o600, ""},
+		{"a hidden name with an extension is a file", nil, ".notes.db", ".notes.db", 0o600, ""},
 		{"only the last element is created", nil, "no/state", "", 0, "/no does not exist, so "},
 		{"a link that leads nowhere is not followed", func(dir string) { link(t, dir+"/elsewhere", dir+"/state") }, "state", "", 0, "/elsewhere, which does not exist"},
 		{"an existing path is not changed", func(dir string) { write(t, dir+"/state/old", "old", 0o644) }, "state", "state/new", os.ModeDir | 0o755, ""},
@@ -49,7 +49,7 @@ func TestWritingWhatIsNotThere(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nothing is made by a link that the plugin may have made", func(t *testing.T) {
+	t.Run("nothing is created behind a link that the plugin may have created", func(t *testing.T) {
 		dir := outsideTmp(t)
 		write(t, dir+"/w/x", "", 0o644)
 		write(t, dir+"/elsewhere/x", "", 0o644)

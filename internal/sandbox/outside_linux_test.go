@@ -51,16 +51,16 @@ func TestPipes(t *testing.T) {
 		with         proc.Spec
 		script, want string
 	}{
-		{"what may be read, below /tmp", Options{Grants: grants(t, read)}, proc.Spec{}, "put $D/granted/pipe; put /outside$D/granted/pipe", "-\n-"},
-		{"what may be written", Options{Grants: grants(t, read, write)}, proc.Spec{}, "put $D/writable/pipe; put $D/granted/pipe", "put\n-"},
+		{"readable files below /tmp", Options{Grants: grants(t, read)}, proc.Spec{}, "put $D/granted/pipe; put /outside$D/granted/pipe", "-\n-"},
+		{"writable files", Options{Grants: grants(t, read, write)}, proc.Spec{}, "put $D/writable/pipe; put $D/granted/pipe", "put\n-"},
 		{"its own files", Options{Own: []string{s.dir + "/plugin"}}, proc.Spec{Dir: s.dir + "/plugin"}, "put $D/plugin/pipe; put pipe", "-\n-"},
-		{"what may be written within what may be read", Options{Grants: grants(t, "read:fs:"+s.dir, write)}, proc.Spec{}, "put $D/granted/pipe; put $D/writable/pipe", "-\nput"},
+		{"writable files within a readable directory", Options{Grants: grants(t, "read:fs:"+s.dir, write)}, proc.Spec{}, "put $D/granted/pipe; put $D/writable/pipe", "-\nput"},
 		{"one pipe", Options{Grants: grants(t, "read:fs:"+s.dir+"/granted/pipe")}, proc.Spec{}, "put $D/granted/pipe", "-"},
 		{"/tmp itself", Options{Grants: grants(t, "read:fs:/tmp")}, proc.Spec{}, "put $D/granted/pipe; put /tmp/new", "-\n-"},
-		{"home, where it is granted", Options{Grants: grants(t, "read:fs:"+home)}, atHome, "put $HOME/pipe", "-"},
+		{"a granted home", Options{Grants: grants(t, "read:fs:"+home)}, atHome, "put $HOME/pipe", "-"},
 		{"a grant in a home", Options{Grants: grants(t, "read:fs:"+home+"/pipe", "read:fs:"+home+"/note")}, atHome,
 			"see $HOME/note; put $HOME/pipe; put " + home + "/pipe; put $HOME/new", "outside\n-\n-\nput"},
-		{"all that is not below /tmp, where everything may be read", Options{ReadAll: true}, proc.Spec{}, "put " + home + "/pipe", "-"},
+		{"files outside of /tmp, if everything may be read", Options{ReadAll: true}, proc.Spec{}, "put " + home + "/pipe", "-"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := scene{t, s.dir}

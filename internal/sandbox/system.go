@@ -121,7 +121,7 @@ func (s *System) judgeFiles(kind capability.Kind, grants []capability.Capability
 }
 
 // attributesAlone says how changes to modes, owners, times and extended attributes are restricted
-// where there is only Landlock, which does not control them.
+// if there is only Landlock, which does not control them.
 func attributesAlone(kind capability.Kind, grants []capability.Capability) string {
 	writes := func(g capability.Capability) bool { return g.Kind == capability.WriteFS }
 	switch {
@@ -136,9 +136,9 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 }
 
 // Weakness says what a sandbox of Landlock alone means for every plugin in it, whatever was
-// granted, and how to get a full sandbox. Both results are empty where there are namespaces, and
-// where there is no sandbox.
-func (s *System) Weakness() (what, mend string) {
+// granted, and how to get a full sandbox. Both results are empty if there are namespaces, and if
+// there is no sandbox.
+func (s *System) Weakness() (what, fix string) {
 	if !s.simple() || s.Possible() != nil {
 		return "", ""
 	}

@@ -100,13 +100,13 @@ func TestLandlockAloneIsExplained(t *testing.T) {
 		})
 	}
 	t.Run("Weakness says what it means for every plugin", func(t *testing.T) {
-		if what, mend := system.Weakness(); !strings.Contains(what, "Landlock alone") || !strings.Contains(what, "because") || !strings.Contains(what, "EPERM") ||
-			!strings.Contains(mend, "user namespaces") {
-			t.Errorf("%q, %q", what, mend)
+		if what, fix := system.Weakness(); !strings.Contains(what, "Landlock alone") || !strings.Contains(what, "because") || !strings.Contains(what, "EPERM") ||
+			!strings.Contains(fix, "user namespaces") {
+			t.Errorf("%q, %q", what, fix)
 		}
 		for _, s := range []System{{}, {Namespaces: errors.New("no"), Landlock: errors.New("no")}} {
-			if what, mend := s.Weakness(); what != "" || mend != "" {
-				t.Errorf("%+v: %q, %q", s, what, mend)
+			if what, fix := s.Weakness(); what != "" || fix != "" {
+				t.Errorf("%+v: %q, %q", s, what, fix)
 			}
 		}
 	})

@@ -179,7 +179,7 @@ func isPointer(s string) bool {
 	return true
 }
 
-// isRelativePointer is a number of levels up, then "#" or a pointer down.
+// isRelativePointer accepts a number of levels up, followed by "#" or a pointer down.
 func isRelativePointer(s string) bool {
 	rest := strings.TrimLeft(s, "0123456789")
 	up := s[:len(s)-len(rest)]

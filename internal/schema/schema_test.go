@@ -228,7 +228,7 @@ func TestNoSchemaAllowsEverything(t *testing.T) {
 	}
 }
 
-func TestFieldsAreASchemasOwn(t *testing.T) {
+func TestFieldsReturnsACopy(t *testing.T) {
 	s := schemaOf(t, `{"properties":{"b":{"properties":{"x":{}}},"a":{}},"patternProperties":{"c":{}}}`)
 	fields := s.Fields()
 	if !slices.Equal(fields, []string{"b", "a"}) {

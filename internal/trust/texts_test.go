@@ -187,7 +187,7 @@ func TestOnlyWhatWasShownIsRecorded(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if l, err := Load(r.lock); err != nil || len(Compare(l.Find("kaged", "notes").Files, e.Files)) != 0 {
-		t.Errorf("it was recorded: %v", err)
+		t.Errorf("the changed plugin was recorded: %v", err)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestLocked(t *testing.T) {
 	v := s.judge(Locked, s.plugin())
 	s.want(v, Changed, Change{"run.sh", "changed"})
 	if v.Err == nil {
-		t.Error("it is not refused")
+		t.Error("a changed plugin is not refused")
 	}
 }
 
@@ -221,7 +221,7 @@ func TestLockCanBeReadAgain(t *testing.T) {
 		return true, nil
 	})
 	if err == nil {
-		t.Error("it was written")
+		t.Error("a lock that cannot be read again was written")
 	}
 	if l, err := Load(s.lock); err != nil || len(l.Entries) != 1 {
 		t.Errorf("%v, %v", l, err)
@@ -318,7 +318,7 @@ func TestInstallerIsWaitedFor(t *testing.T) {
 		close(placed)
 		select {
 		case v := <-judged:
-			t.Errorf("it did not wait: %+v", v)
+			t.Errorf("Judge did not wait for the lock: %+v", v)
 		case <-time.After(50 * time.Millisecond):
 		}
 		e, err := NewEntry(s.plugin())

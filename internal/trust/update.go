@@ -79,7 +79,10 @@ func guard(path string) (unlock func(), err error) {
 		if err == nil {
 			return func() { _ = f.Close() }, nil // closing releases it
 		}
-		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
+		switch {
+		case !errors.Is(err, filelock.ErrLocked):
+			return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w", path, err), f.Close())
+		case time.Now().After(deadline):
 			return nil, errors.Join(fmt.Errorf("%s: another process is changing it: %w", path, err), f.Close())
 		}
 	}

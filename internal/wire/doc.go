@@ -20,8 +20,8 @@
 //	  lock                   one call at a time
 //	  compose                the request, after the rest of a half-sent line
 //	  exchange ┬ Reader.line ─ judge ─ scanMessage ─ accept
-//	           └ read ─ nothingToRead ─ transmit ─ (does not fit the pipe) pump
-//	                └ linger.wait, or the runtime's poller
+//	           ├ transmit ─ (does not fit the pipe) pump
+//	           └ read ─ linger.wait, or the runtime's poller
 //	  endCall                stops the pump and the watch on the context
 //	  message.outcome        a copy of the result, or the error
 //

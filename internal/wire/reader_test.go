@@ -182,7 +182,7 @@ func TestReaderGoesOnAfterATimeout(t *testing.T) {
 	}
 }
 
-func TestReaderGivesUpOnASourceThatSaysNothing(t *testing.T) {
+func TestReaderFailsOnASourceThatReturnsNothing(t *testing.T) {
 	if _, err := NewReader(mute{}, 10).ReadLine(); err != io.ErrNoProgress {
 		t.Errorf("err = %v", err)
 	}

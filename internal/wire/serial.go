@@ -27,8 +27,8 @@ type Serial struct {
 	turn    chan struct{} // full while a call is under way; that call owns the fields below
 
 	in    *Reader
-	src   io.Reader // r, or tryR
-	tryR  *try      // reads r without waiting, and sends the request when there is nothing to read; nil: the system cannot
+	src   io.Reader // waits for input: r, or tryR
+	tryR  *try      // also reads r without waiting; nil: the system cannot
 	id    uint64    // of the last request; ids count from 1
 	given givenUp   // calls given up without a reply
 	err   error     // why no call can succeed any more
@@ -55,7 +55,6 @@ type Serial struct {
 func NewSerial(r, w *os.File, o Options) *Serial {
 	s := &Serial{opts: o, r: r, w: w, src: r, turn: make(chan struct{}, 1)}
 	if tryR, ok := newTry(r); ok {
-		tryR.empty = s.nothingToRead
 		s.src, s.tryR = tryR, tryR
 	}
 	s.tryW, _ = newTry(w)

@@ -24,15 +24,6 @@ func (s *Serial) compose(method string, params []byte) error {
 	return nil
 }
 
-// nothingToRead sends the request, if it was not sent yet. The source calls it when the pipe is
-// empty. It reports whether the request was sent now, and whether to wait for input.
-func (s *Serial) nothingToRead() (sent, wait bool) {
-	if sent = s.unsent; sent {
-		s.transmit()
-	}
-	return sent, s.err == nil
-}
-
 // transmit sends the request, with one write if it fits the pipe, which it nearly always does.
 // Otherwise a goroutine (the pump) writes the rest while the call reads. Without it, a plugin that
 // writes before it has read everything would wait for the host, and the host for it.

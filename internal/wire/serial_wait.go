@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 )
 
@@ -33,15 +34,17 @@ func (s *Serial) arm(ctx context.Context) {
 	s.armed = s.r.SetReadDeadline(s.wake) == nil
 }
 
-// read waits for more input.
+// read waits for more input. If the request is not sent yet, it does not wait: it sends the request
+// when there is nothing left to read.
 func (s *Serial) read(ctx context.Context) error {
 	for {
-		err := s.in.fill(s.src)
+		err := s.in.fill(s.source())
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errWouldBlock): // the request could not be sent, so there is nothing to wait for
-			return s.err
+		case errors.Is(err, errWouldBlock):
+			s.transmit()
+			return nil
 		case !isTimeout(err):
 			return err
 		}
@@ -49,6 +52,14 @@ func (s *Serial) read(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// source returns the reader for the next read.
+func (s *Serial) source() io.Reader {
+	if s.unsent {
+		return (*atOnce)(s.tryR)
+	}
+	return s.src
 }
 
 // holdOn sets how long a call with a held reply waits for a better one: holdMost, or half of the

@@ -65,7 +65,7 @@ func TestSerialWakesAtAnEarlierDeadline(t *testing.T) {
 	s, _, _ := newSerial(t, Options{})
 	s.arm(soon(t))
 	if !s.armed {
-		t.Fatal("not armed")
+		t.Fatal("the read has no deadline")
 	}
 	earlier, cancel := context.WithDeadline(context.Background(), s.wake.Add(-time.Millisecond))
 	defer cancel()

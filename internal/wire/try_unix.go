@@ -8,23 +8,22 @@ import (
 	"syscall"
 )
 
-// A try reads and writes a pipe without waiting: it makes one system call, and returns
-// errWouldBlock if the call would have waited. Only one goroutine at a time may read, and one
-// write.
-//
-// If empty is set, a read that finds nothing calls it. empty reports whether to wait, and whether
-// something was sent that may have been answered by now. That is cheaper than waiting with a second
-// read, because the first one need not be repeated. linger.go says how it waits.
+// A try reads and writes a pipe with as few system calls as possible. Write, and Read of an
+// [atOnce], make one, and return errWouldBlock if that would have waited. Read waits; linger.go
+// says how. Only one goroutine at a time may read, and one write.
 type try struct {
 	linger
 	conn    syscall.RawConn
-	empty   func() (sent, wait bool) // nil: never wait
-	p       []byte                   // the argument of the call under way
-	n       int                      // its result
+	p       []byte // the argument of the call under way
+	n       int    // its result
 	err     error
-	onRead  func(uintptr) bool // the two steps below, bound once so that a call does not allocate
+	onRead  func(uintptr) bool // the three steps below, bound once so that a call does not allocate
+	onTry   func(uintptr) bool
 	onWrite func(uintptr) bool
 }
+
+// An atOnce is a try whose Read does not wait.
+type atOnce try
 
 // newTry returns false if the file cannot be used without waiting.
 func newTry(f *os.File) (*try, bool) {
@@ -39,6 +38,7 @@ func newTry(f *os.File) (*try, bool) {
 	}
 	t := &try{conn: conn}
 	t.onRead = t.read
+	t.onTry = t.readAtOnce
 	t.onWrite = t.write
 	return t, true
 }
@@ -47,20 +47,15 @@ func newTry(f *os.File) (*try, bool) {
 // system call and the wait is not missed: the poller was armed before the call.
 func (t *try) read(fd uintptr) bool {
 	t.n, t.err = again(syscall.Read, fd, t.p)
-	if !wouldBlock(t.err) || t.empty == nil {
-		return true
-	}
-	sent, wait := t.empty()
-	if !wait {
-		return true
-	}
-	if sent { // a plugin on the same core has often answered while we sent
-		t.n, t.err = again(syscall.Read, fd, t.p)
-	}
 	if wouldBlock(t.err) && t.wait(fd) {
 		t.n, t.err = again(syscall.Read, fd, t.p)
 	}
 	return !wouldBlock(t.err)
+}
+
+func (t *try) readAtOnce(fd uintptr) bool {
+	t.n, t.err = again(syscall.Read, fd, t.p)
+	return true
 }
 
 func (t *try) write(fd uintptr) bool {
@@ -69,10 +64,16 @@ func (t *try) write(fd uintptr) bool {
 }
 
 func (t *try) Read(p []byte) (int, error) {
-	t.p = p
-	err := t.conn.Read(t.onRead)
+	n, err := t.readBy(t.onRead, p)
 	t.waited()
-	if err != nil {
+	return n, err
+}
+
+func (t *atOnce) Read(p []byte) (int, error) { return (*try)(t).readBy(t.onTry, p) }
+
+func (t *try) readBy(step func(uintptr) bool, p []byte) (int, error) {
+	t.p = p
+	if err := t.conn.Read(step); err != nil {
 		return 0, err
 	}
 	if t.n == 0 && t.err == nil {

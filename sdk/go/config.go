@@ -158,8 +158,8 @@ func (s *session) inHome(variable, otherwise string, parts ...string) string {
 	return filepath.Join(append([]string{base}, parts...)...)
 }
 
-// confide fills the secrets: from the host's message, else from the environment.
-func (s *session) confide(data []byte) error {
+// fillSecrets fills the secrets: from the host's message, else from the environment.
+func (s *session) fillSecrets(data []byte) error {
 	if s.plugin.secrets == nil {
 		return nil
 	}

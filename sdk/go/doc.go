@@ -42,7 +42,7 @@ A tool is for a model, a method for programs. Both are functions of a struct, wh
 		Text  string   `json:"text" doc:"What to count."`                // required
 		Lines bool     `json:"lines,omitempty" doc:"Count lines."`       // may be left out
 		Mode  string   `json:"mode,omitempty" enum:"fast,exact"`         // one of these
-		Most  int      `json:"most,omitempty" min:"1" max:"100"`         // of a text, min and max bound its length
+		Most  int      `json:"most,omitempty" min:"1" max:"100"`         // of a text, min and max limit its length
 	}
 
 A field is required unless its tag says omitempty or omitzero, or it is a pointer. The JSON Schema
@@ -106,13 +106,14 @@ values when handlers run:
 
 	config := plugin.Config(p, settings{Limit: 10})
 
-Hosts of kaged and dotagent send a config, which is checked against the struct and by its method Validate, if it has one.
-In mine, scaffold and MCP it is ~/.config/NAME/config.json. The tag knob:"Label" adds a control for people (kaged), and
-control:"multiline" chooses its type. [Secrets] does the same for tokens: from kaged's system_config, or from the variables
-that the tag env names.
+Hosts of kaged and dotagent send a config, which is checked against the struct and by its method
+Validate, if it has one. In mine, scaffold and MCP it is ~/.config/NAME/config.json. The tag
+knob:"Label" adds a control for people (kaged), and control:"multiline" chooses its type. [Secrets]
+does the same for tokens: from kaged's system_config, or from the variables that the tag env names.
 
-[Plugin.State] stores values from one process to the next: in the host's storage under kaged, in
-files below ~/.local/share/NAME elsewhere. With a kaged host without storage it returns an error.
+[Plugin.State] stores values for later processes of the plugin: in kaged in the host's storage, in
+other dialects in files below ~/.local/share/NAME. With a kaged host without storage it returns an
+error.
 
 [Plugin.Log] writes to stderr, which hosts store. Everything else that the program prints goes there
 too, because stdout belongs to the protocol. [Plugin.Notification] declares a notification. [From]

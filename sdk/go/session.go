@@ -53,7 +53,7 @@ func (s *session) env(name string) string { return s.process.Env(name) }
 
 // begin prepares the plugin for its first handler. config is nil if the dialect has none.
 func (s *session) begin(ctx context.Context, config, secrets []byte) error {
-	if err := errors.Join(s.configure(config), s.confide(secrets)); err != nil {
+	if err := errors.Join(s.configure(config), s.fillSecrets(secrets)); err != nil {
 		return err
 	}
 	s.begun.Store(true)

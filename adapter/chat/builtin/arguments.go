@@ -38,8 +38,8 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	return nil
 }
 
-// checkDuplicates returns an error if two arguments have the same name, in any case. encoding/json
-// would take the last of them, and the user may have been shown the other.
+// checkDuplicates returns an error if two arguments have the same name, ignoring case.
+// encoding/json would take the last of them, but the user may have been shown the other.
 func checkDuplicates(raw json.RawMessage, given map[string]json.RawMessage) error {
 	if len(given) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func checkRequired(given map[string]json.RawMessage, parameters string) error {
 	return nil
 }
 
-// find looks up a name as encoding/json does: exactly, or else in any case.
+// find looks up a name as encoding/json does: exactly, or else ignoring case.
 func find(given map[string]json.RawMessage, name string) (json.RawMessage, bool) {
 	if value, ok := given[name]; ok {
 		return value, true

@@ -13,9 +13,9 @@ import (
 // errAddress is returned for addresses at which machines give away secrets.
 var errAddress = errors.New("the address is link-local or a cloud's metadata service: fetch does not go there")
 
-// metadata lists the addresses at which clouds answer any request with the machine's credentials,
-// and which are not link-local as the well-known 169.254.169.254 is: those of Amazon and Google in
-// IPv6, of Alibaba, and of Oracle.
+// metadata lists the addresses at which clouds answer any request with the machine's credentials:
+// those of Amazon and Google in IPv6, of Alibaba, and of Oracle. The well-known 169.254.169.254 is
+// not in the list, because it is link-local.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),
 	netip.MustParseAddr("fd20:ce::254"),

@@ -85,13 +85,18 @@ func (p *place) content(path, name string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	if info.Size() > editMax {
-		return "", fmt.Errorf("%s has %s, too much to be edited: use shell (sed)", quoted(path), size(info.Size()))
+	tooLarge := func(n int64) error {
+		return fmt.Errorf("%s has %s, too much to be edited: use shell (sed)", quoted(path), size(n))
 	}
-	content, err := io.ReadAll(io.LimitReader(file, editMax))
+	if info.Size() > editMax {
+		return "", tooLarge(info.Size())
+	}
+	content, err := io.ReadAll(io.LimitReader(file, editMax+1))
 	switch {
 	case err != nil:
 		return "", p.refusal(path, err)
+	case len(content) > editMax: // the file has grown meanwhile; writing this part back would cut it
+		return "", tooLarge(int64(len(content)))
 	case strings.IndexByte(string(content), 0) >= 0:
 		return "", fmt.Errorf("%s: %w", quoted(path), errBinary)
 	}
@@ -127,7 +132,7 @@ func planEdit(content string, args editArgs) (*edit, error) {
 }
 
 // matchLineEnds gives old and new the line ends of the file, because models always write \n. In a
-// file with both kinds, old stays as it is if it occurs as it is.
+// file with both kinds, old and new are not changed if old occurs as the model wrote it.
 func (e *edit) matchLineEnds() {
 	crlf := strings.Count(e.content, "\r\n")
 	pure := crlf > 0 && crlf == strings.Count(e.content, "\n")

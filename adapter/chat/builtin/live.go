@@ -55,7 +55,7 @@ func (l *live) close() {
 	<-l.done
 }
 
-// run shows the output, the first piece at once. Only run calls show.
+// run shows the output, the first piece immediately. Only run calls show.
 func (l *live) run() {
 	defer close(l.done)
 	for {

@@ -87,7 +87,7 @@ func (p *place) refusal(path string, err error) error {
 	}
 	switch {
 	case err.Error() == escapes:
-		return fmt.Errorf("%s is a link, or lies behind one, that leads outside the working directory %s or is absolute: "+
+		return fmt.Errorf("%s is, or is below, a link that leads outside the working directory %s or is absolute: "+
 			"the file tools reach nothing else", quoted(path), p.dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist in %s: list_files shows what is there (%w)", quoted(path), p.dir, err)

@@ -12,11 +12,11 @@ var base = &url.URL{Scheme: "https", Host: "example.org", Path: "/dir/page"}
 func TestReduce(t *testing.T) {
 	for _, c := range []struct{ name, page, want string }{
 		{"words are set apart by one space", "<p>a \n\t b&nbsp;c<b>d</b> e", "a b cd e"},
-		{"blocks begin on lines of their own", "<div>a</div><div>b</div><p>c</p><p>d", "a\nb\n\nc\n\nd"},
+		{"blocks begin on new lines", "<div>a</div><div>b</div><p>c</p><p>d", "a\nb\n\nc\n\nd"},
 		{"headings, items and the title are marked", "<title>T</title><h2>H</h2><ul><li>a<li><p>b</p></ul>", "Title: T\n\n## H\n\n- a\n\n- b"},
 		{"an element without words leaves no mark", "<h1></h1><ul><li></li></ul>a", "a"},
 		{"links are resolved", `<a href="../x?a=1&amp;b=2">x</a>, <a href="//h/y">y</a>.`, "x (https://example.org/x?a=1&b=2), y (https://h/y)."},
-		{"links to nowhere are left out", `<a href="#top">up</a> <a href="javascript:f()">f</a> <a>b</a>`, "up f b"},
+		{"links that cannot be fetched are left out", `<a href="#top">up</a> <a href="javascript:f()">f</a> <a>b</a>`, "up f b"},
 		{"a link without words stands alone", `<p>a</p><a href="/x"><img src=y></a>`, "a\n\n(https://example.org/x)"},
 		{"pictures have their words", `<img src=x alt="a cat">`, "[image: a cat]"},
 		{"the page's base counts", `<base href="https://other.net/z/"><a href=q>q</a>`, "q (https://other.net/z/q)"},

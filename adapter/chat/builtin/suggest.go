@@ -62,8 +62,8 @@ func firstWords(lines []string) string {
 }
 
 // mostSimilar returns the index of the line that shares the most pairs of neighbouring bytes with a
-// text. This takes one pass, and a changed word changes little. It returns -1 if no line shares
-// more than half of them.
+// text. The search takes one pass, and a changed word changes only a few pairs. It returns -1 if no
+// line shares more than half of them.
 func mostSimilar(lines []string, text string) int {
 	best, most := -1, 0.5
 	pairs := pairsOf(excerpt.Head(text, quotedMax))

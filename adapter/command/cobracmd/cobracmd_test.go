@@ -171,7 +171,7 @@ func TestCobraReportsItsOwnErrorsAndHelp(t *testing.T) {
 	if _, h, err := execute(t, "todo add"); err == nil || !strings.Contains(err.Error(), "accepts 1 arg") || len(h.fired) != 2 {
 		t.Errorf("%v, fired %q", err, h.fired)
 	}
-	if _, h, err := execute(t, "todo nothing"); err != nil && len(h.fired) != 0 {
+	if _, h, err := execute(t, "todo nothing"); err != nil || len(h.fired) != 0 {
 		t.Errorf("%v, fired %q", err, h.fired)
 	}
 	if out, h, err := execute(t, "help todo"); err != nil || !strings.Contains(out, "add") || len(h.fired) != 0 {

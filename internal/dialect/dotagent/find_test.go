@@ -162,7 +162,7 @@ func TestNotExecutable(t *testing.T) {
 		t.Errorf("the error does not say how to fix it: %v", err)
 	}
 	if _, err := d.Open(t.Context(), found[0], dialect.Settings{}, plugtest.Runtime(t, t.TempDir())); err == nil {
-		t.Error("it was opened")
+		t.Error("a plugin that is not executable was opened")
 	}
 }
 

@@ -56,7 +56,7 @@ func TestPlatforms(t *testing.T) {
 		rule, platforms, system string
 		supported               bool
 	}{
-		{"none means cross-platform", `[]`, "linux", true},
+		{"no platforms means cross-platform", `[]`, "linux", true},
 		{"this one among others", `["darwin","linux"]`, "linux", true},
 		{"another", `["darwin"]`, "linux", false},
 		{"macos is darwin", `["macos"]`, "darwin", true},
@@ -81,7 +81,7 @@ func TestSchema(t *testing.T) {
 		t.Fatal(m, err)
 	}
 	for _, c := range []struct{ rule, config, want string }{
-		{"what fits", `{"page":"today","n":3}`, ""},
+		{"a config that fits", `{"page":"today","n":3}`, ""},
 		{"a missing field", `{}`, "config.page: is required"},
 		{"everything at once", `{"page":7,"n":4}`, "config.n: must be at most 3; config.page: must be of type string, is number"},
 		{"a config that is not JSON", `{`, "config: is not valid JSON"},

@@ -66,9 +66,9 @@ func TestOpenFailures(t *testing.T) {
 // docs/protocols/dotagent.md, row D29.
 func TestConfig(t *testing.T) {
 	for _, c := range []struct{ rule, behaviour, config, want, calls string }{
-		{"it fits the schema", "needy", `{"page":"today"}`, "", "info validate"},
-		{"it does not: validate is not run", "needy", `{"page":7}`, "does not fit its schema: config.page: must be of type string, is number", "info"},
-		{"validate refuses it", "picky", `{"page":"x"}`, "it refuses its config: no such page", "info validate"},
+		{"a config that fits the schema", "needy", `{"page":"today"}`, "", "info validate"},
+		{"a config that does not fit: validate is not run", "needy", `{"page":7}`, "does not fit its schema: config.page: must be of type string, is number", "info"},
+		{"validate refuses the config", "picky", `{"page":"x"}`, "it refuses its config: no such page", "info validate"},
 		{"validate fails", "validate-exit", `{}`, "plugin validate-exit failed (exit 2): cannot read config", "info validate"},
 		{"validate hangs", "validate-hang", `{}`, "plugin validate-hang.validate exceeded 0.5s — killed", ""},
 	} {
@@ -236,19 +236,19 @@ esac
 			vars := " " + strings.Join(strings.Fields(string(data)), " ") + " "
 			for _, name := range strings.Fields(c.sees) {
 				if !strings.Contains(vars, " "+name+" ") {
-					t.Errorf("it does not see %s", name)
+					t.Errorf("the plugin does not see %s", name)
 				}
 			}
 			for _, name := range strings.Fields(c.hidden) {
 				if strings.Contains(vars, " "+name+" ") {
-					t.Errorf("it sees %s", name)
+					t.Errorf("the plugin sees %s", name)
 				}
 			}
 		})
 	}
 }
 
-func TestTheLastOfANameCounts(t *testing.T) {
+func TestTheLastVariableOfANameCounts(t *testing.T) {
 	got := environment(dialect.Env{Vars: []string{"A=1", "B=2", "A=3"}}, nil)
 	if strings.Join(got, " ") != "A=3 B=2" {
 		t.Errorf("got %q", got)

@@ -3,12 +3,13 @@ package kaged
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,9 +24,9 @@ import (
 // agents below it, which this host does not have.
 const agentPath = "primary"
 
-// CallTool runs one of the plugin's tools. Arguments that do not fit its parameters_schema, and an
-// error that the plugin answers, are results and not Go errors, so that the model that made the
-// call can read them: docs/protocols/kaged.md, rows K72 and K73.
+// CallTool runs one of the plugin's tools. If the arguments do not fit its parameters_schema, or
+// the plugin answers with an error, CallTool returns a result and not a Go error, so that the model
+// can read it: docs/protocols/kaged.md, rows K72 and K73.
 func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
 	tool, err := p.tool(name)
 	if err != nil {
@@ -100,7 +101,8 @@ func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 		projectID:   p.rt.ProjectID,
 		projectRoot: p.rt.ProjectRoot,
 	}
-	_, _ = rand.Read(c.requestID[:]) // never fails: see its documentation
+	binary.NativeEndian.PutUint64(c.requestID[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(c.requestID[8:], rand.Uint64())
 	if projectRoot != "" && projectRoot != c.projectRoot {
 		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
 	}

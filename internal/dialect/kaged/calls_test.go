@@ -201,7 +201,7 @@ func TestSettingsBoundAHook(t *testing.T) {
 	}
 }
 
-func TestTheCompactorIsNoObserver(t *testing.T) {
+func TestTheCompactorIsNotAnObserver(t *testing.T) {
 	r := newRig(t, "echo", "hooks: [pre_compact]\nroles: [compactor]")
 	h := r.open().Hooks()[0]
 	if h.Observer {

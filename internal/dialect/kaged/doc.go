@@ -15,17 +15,17 @@
 //	    plugin.connect            start, initialize, initialized         link.go
 //	  heart.beat                  health.check at intervals              health.go
 //	plugin.Hooks | Connect        one hook.Hook per kaged hook           plugin.go
-//	  translation.ask                  event to params                        translate.go, connect.go
+//	  translation.ask             event to params                        translate.go, connect.go
 //	  plugin.call                 the one place that calls a process     link.go
 //	    wire.Peer.Call
 //	    dialect.CallFailure       the error, as a hook.Error
-//	  translation.read                 result to reply
+//	  translation.read            result to reply
 //	plugin.CallTool               arguments checked, `_context` added    calls.go
 //	plugin.CallMethod             declared methods only
-//	plugin.Reconfigure            replaces the process between two calls    renew.go, gate.go
+//	plugin.Reconfigure            replaces the process between two calls renew.go, gate.go
 //	plugin.Close                  shutdown, end of stdin, stop ladder
 //
 //	from the plugin:
-//	  notifications.take          logged, passed on, the last ones stored    notifications.go
+//	  notifications.take          logs, passes on, stores the last ones  notifications.go
 //	  storage.serve               kaged.storage.*, by capability         storage.go
 package kaged

@@ -317,7 +317,7 @@ func (r *rig) refused() error {
 	p, err := r.dialect.Open(r.t.Context(), r.found, r.settings, r.runtime)
 	if err == nil {
 		p.Close(r.t.Context())
-		r.t.Fatal("it was opened")
+		r.t.Fatal("a plugin that must be refused was opened")
 	}
 	return err
 }
@@ -351,7 +351,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	deadline := time.Now().Add(30 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 		time.Sleep(5 * time.Millisecond) // between polls; the loop is bounded
 	}

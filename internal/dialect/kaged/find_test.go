@@ -92,7 +92,7 @@ func TestFindLooksInXDGDataHome(t *testing.T) {
 	}
 }
 
-func TestFindWithoutAPlaceToLook(t *testing.T) {
+func TestFindWithoutADirectory(t *testing.T) {
 	for _, env := range []dialect.Env{{}, homeEnv(t.TempDir())} {
 		if all := New().Find(env); len(all) > 0 {
 			t.Errorf("found %+v", all)
@@ -222,9 +222,9 @@ func TestFindOddities(t *testing.T) {
 	})
 }
 
-// TestACompactorIsTheSoleOne: a compactor is marked as sole, so that the host, which knows the
-// enabled plugins, can choose one: docs/protocols/kaged.md, row K47.
-func TestACompactorIsTheSoleOne(t *testing.T) {
+// TestACompactorIsSole: a compactor is marked as sole, so that the host, which knows the enabled
+// plugins, can choose one: docs/protocols/kaged.md, row K47.
+func TestACompactorIsSole(t *testing.T) {
 	home := t.TempDir()
 	place(t, home, "alpha", "manifest.yaml", strings.Replace(minimal("alpha"), "[on_session_start]", "[pre_compact]\nroles: [compactor]", 1))
 	place(t, home, "watcher", "manifest.yaml", strings.Replace(minimal("watcher"), "on_session_start", "pre_compact", 1))

@@ -29,7 +29,7 @@ func TestACrashDuringACall(t *testing.T) {
 			t.Errorf("error %q does not say %q", err, says)
 		}
 	}
-	eventually(t, "it works again", func() bool {
+	eventually(t, "the plugin works again", func() bool {
 		_, err := p.CallMethod(t.Context(), "fake.echo", nil)
 		return err == nil
 	})
@@ -70,8 +70,8 @@ func TestHealthCheck(t *testing.T) {
 	r.manifest().HealthInterval = 20 * time.Millisecond
 	r.dialect.health = 500 * time.Millisecond
 	p := r.open()
-	eventually(t, "it is restarted", func() bool { return p.Status().Restarts > 0 })
-	eventually(t, "it is asked again", func() bool { return r.count(methodHealth) >= 3 })
+	eventually(t, "the plugin is restarted", func() bool { return p.Status().Restarts > 0 })
+	eventually(t, "the plugin is pinged again", func() bool { return r.count(methodHealth) >= 3 })
 	for _, m := range r.received() {
 		if m.Method == methodHealth && (string(m.Params) != `{}` || m.ID == nil) {
 			t.Errorf("health.check was sent as %+v", m)
@@ -88,7 +88,7 @@ func TestAnErrorIsASignOfLife(t *testing.T) {
 	r := newRig(t, "health-error", "")
 	r.manifest().HealthInterval = 10 * time.Millisecond
 	p := r.open()
-	eventually(t, "it was asked often", func() bool { return r.count(methodHealth) >= 5 })
+	eventually(t, "the plugin was pinged often", func() bool { return r.count(methodHealth) >= 5 })
 	if st := p.Status(); st.Restarts != 0 || st.Health != "ok" {
 		t.Errorf("status %+v", st)
 	}
@@ -169,9 +169,9 @@ func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAPluginThatWillNotGo: a process that outlives shutdown_timeout_sec is stopped by signals,
+// TestAPluginThatDoesNotExit: a process that outlives shutdown_timeout_sec is stopped by signals,
 // whether it answered or not.
-func TestAPluginThatWillNotGo(t *testing.T) {
+func TestAPluginThatDoesNotExit(t *testing.T) {
 	for _, behaviour := range []string{"ignores-shutdown", "answers-shutdown-and-stays"} {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
@@ -237,7 +237,7 @@ func TestCloseWhileItIsDown(t *testing.T) {
 	if _, err := p.CallMethod(t.Context(), "fake.crash", nil); !errors.Is(err, hook.Crash) {
 		t.Fatalf("error %v", err)
 	}
-	eventually(t, "it is being restarted", func() bool { return r.count("initialize") == 2 })
+	eventually(t, "the plugin is being restarted", func() bool { return r.count("initialize") == 2 })
 	if err := p.Close(t.Context()); err != nil {
 		t.Errorf("close: %v", err)
 	}

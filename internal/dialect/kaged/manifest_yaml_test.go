@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-func TestYAMLThatIsNoManifest(t *testing.T) {
+func TestYAMLThatIsNotAManifest(t *testing.T) {
 	for _, tc := range []struct{ rule, yaml, want string }{
 		{"empty", "", "1:1: the manifest is empty"},
 		{"nothing but comments", "# nothing\n", "1:1: the manifest is empty"},
@@ -125,10 +125,10 @@ func TestYAMLToJSON(t *testing.T) {
 	}
 }
 
-// TestHostileManifestsAreRefusedBeforeTheyCost: files that would keep the YAML library busy for
-// seconds to hours, or fill the memory, are refused first. Without that the test would run into its
-// time limit.
-func TestHostileManifestsAreRefusedBeforeTheyCost(t *testing.T) {
+// TestHostileManifestsAreRefusedQuickly: files that would keep the YAML library busy for seconds to
+// hours, or fill the memory, are refused first. Without that the test would run into its time
+// limit.
+func TestHostileManifestsAreRefusedQuickly(t *testing.T) {
 	const mib = 1 << 20
 	repeat := func(s string) string { return strings.Repeat(s, mib/len(s)) }
 	for _, tc := range []struct{ rule, yaml, want string }{

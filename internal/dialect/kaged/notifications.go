@@ -51,7 +51,7 @@ func (n *notifications) take(method string, params json.RawMessage) {
 		return
 	}
 	if n.first(method) {
-		n.log.Warn("plugin notification the manifest does not declare", "method", method,
+		n.log.Warn("plugin notification that the manifest does not declare", "method", method,
 			"params", head(string(params), loggedParams))
 	}
 }

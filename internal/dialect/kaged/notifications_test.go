@@ -27,7 +27,7 @@ func TestADeclaredNotificationIsKeptAndLogged(t *testing.T) {
 	}
 }
 
-func TestAnUndeclaredNotificationIsWarnedOfOnce(t *testing.T) {
+func TestAnUndeclaredNotificationIsOneWarning(t *testing.T) {
 	n, log := newNotifications("clock.tick")
 	for range 5 {
 		n.take("clock.tock", nil)

@@ -160,18 +160,19 @@ func (p *plugin) hook(w *translation) hook.Hook {
 		observer.answer = observed
 		w, h.Observer = &observer, true
 	}
-	h.Call = func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, w, ev) }
+	method := hookPrefix + w.hook
+	h.Call = func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, w, method, ev) }
 	return h
 }
 
 // ask calls the plugin for one event and reads its answer.
-func (p *plugin) ask(ctx context.Context, w *translation, ev *hook.Event) (hook.Reply, error) {
+func (p *plugin) ask(ctx context.Context, w *translation, method string, ev *hook.Event) (hook.Reply, error) {
 	sessionID, _ := ev.Payload.String("session_id")
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
 	root, _ := ev.Payload.String("project_root")
 	about := p.callContext(sessionID, root)
 	params := about.beside(w.ask(ev.Payload))
-	result, err := p.call(ctx, hookPrefix+w.hook, params)
+	result, err := p.call(ctx, method, params)
 	if err != nil {
 		return hook.Reply{Sent: params}, err
 	}

@@ -94,7 +94,7 @@ func stringList(texts []string) json.RawMessage {
 // K70.
 type callContext struct {
 	operatorID, projectID, sessionID, projectRoot string
-	requestID                                     [16]byte // sent as hexadecimal digits
+	requestID                                     [16]byte // sent as hexadecimal digits; it is unique, not secret
 }
 
 const contextField = "_context"

@@ -166,7 +166,7 @@ func TestAnObserversAnswerDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatMeansNothingSaysWhereItWould(t *testing.T) {
+func TestAnInvalidConnectionNamesThePossiblePoints(t *testing.T) {
 	_, err := connection("on_session_idle", hook.ToolBefore)
 	if err == nil || !strings.Contains(err.Error(), "session.idle") || !strings.Contains(err.Error(), "turn.done") {
 		t.Errorf("error %v", err)

@@ -81,7 +81,7 @@ func (p *plugin) suspend(l *link, caller *mcpcall.Caller, method string, params 
 	s := &suspended{caller: caller, questions: make(chan *question), done: make(chan outcome, 1), open: make(map[string]*question)}
 	s.ctx, s.cancel = context.WithTimeout(p.ctx, suspendTime)
 	stand := &mcpcall.Caller{Modern: true, Meta: caller.Meta, Capabilities: caller.Capabilities, Ask: s.ask,
-		Log: func(params json.RawMessage) { s.now().Log(params) }}
+		Log: s.log}
 	if caller.Progress != nil {
 		stand.Progress = s.progress
 	}
@@ -106,6 +106,13 @@ func (s *suspended) progress(params json.RawMessage) {
 	meta, metaErr := rawjson.Parse(caller.Meta)
 	if err == nil && metaErr == nil && caller.Progress != nil && meta.Get(mcpcall.MetaProgress) != nil {
 		caller.Progress(o.With(field(mcpcall.MetaProgress, meta.Get(mcpcall.MetaProgress))).JSON())
+	}
+}
+
+// log passes on a log message.
+func (s *suspended) log(params json.RawMessage) {
+	if caller := s.now(); caller.Log != nil {
+		caller.Log(params)
 	}
 }
 

@@ -105,7 +105,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -329,7 +329,7 @@ func TestCrash(t *testing.T) {
 	if !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "exit code 7") {
 		t.Errorf("%v", err)
 	}
-	until(t, "it works again", func() bool {
+	until(t, "the server works again", func() bool {
 		r, err := b.call(t.Context(), "small_echo", `{"text":"again"}`)
 		return err == nil && r.Result == "again"
 	})
@@ -360,7 +360,7 @@ func TestMisbehaviour(t *testing.T) {
 			if want == "" && (err != nil || !r.Success) || want != "" && !errors.Is(err, want) {
 				t.Errorf("%+v, %v; want %q", r, err, want)
 			}
-			until(t, "it works afterwards", func() bool {
+			until(t, "the server works afterwards", func() bool {
 				r, err := b.call(t.Context(), "bad_make", `{}`)
 				return err == nil && r.Success
 			})
@@ -397,7 +397,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("the host's variable is there: %q", got)
 	}
 	if got := b.must("where", `{}`); got != home {
-		t.Errorf("it works in %q, want %q", got, home)
+		t.Errorf("the server works in %q, want %q", got, home)
 	}
 	p, err := b.host.Plugin("lacking")
 	if err != nil || p.State != dialect.Broken || p.Error == nil || !strings.Contains(*p.Error, "NOWHERE") {

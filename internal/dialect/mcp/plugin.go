@@ -104,8 +104,8 @@ func (p *plugin) connect(ctx context.Context, only *era) (connection, error) {
 const secondWait = time.Minute
 
 // linkFor returns the connection for a call. A client that can be asked questions and speaks the
-// handshake kind gets a connection of that kind, if the server has it: a modern server cannot ask
-// it in the middle of a call.
+// handshake kind gets a connection of that kind, if the server has it. A modern server cannot ask
+// such a client in the middle of a call.
 func (p *plugin) linkFor(ctx context.Context) (*link, error) {
 	l, err := p.main.get(ctx)
 	caller := mcpcall.From(ctx)

@@ -46,7 +46,9 @@ type address struct {
 	only   *era
 	client mcpcall.Client
 
-	mu       sync.Mutex // protects the fields below; held while a connection is opened
+	opening sync.Mutex // held while a connection is opened; locked before mu
+
+	mu       sync.Mutex // protects the fields below
 	link     *link      // nil: none
 	err      error      // why there is no link
 	after    time.Time  // when the next try is allowed
@@ -65,26 +67,56 @@ func (p *plugin) openWeb(ctx context.Context, only *era) (connection, error) {
 	return a, nil
 }
 
+// get returns the connection, and opens one if there is none.
 func (a *address) get(ctx context.Context) (*link, error) {
+	if l, err := a.current(); l != nil || err != nil {
+		return l, err
+	}
+	a.opening.Lock()
+	defer a.opening.Unlock()
+	if l, err := a.current(); l != nil || err != nil {
+		return l, err // another call has opened one meanwhile, or has failed to
+	}
+	return a.open(ctx)
+}
+
+// current returns the open connection, or why none may be opened now. It returns neither if one is
+// to be opened.
+func (a *address) current() (*link, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.closed:
-		return nil, hook.Failure(hook.Unavailable, errors.New("it is being shut down"))
-	case a.link != nil:
-		return a.link, nil
-	case time.Now().Before(a.after):
+		return nil, closing()
+	case a.link == nil && time.Now().Before(a.after):
 		return nil, hook.Failure(hook.Unavailable, fmt.Errorf("it cannot be reached, and is tried again in a moment: %w", a.err))
 	}
+	return a.link, nil
+}
+
+// closing returns the failure of calls to a plugin that is being closed.
+func closing() error {
+	return hook.Failure(hook.Unavailable, errors.New("it is being shut down"))
+}
+
+// open opens a connection. The caller holds opening.
+func (a *address) open(ctx context.Context) (*link, error) {
 	l := &link{owner: a.plugin}
 	w := &web{address: a, link: l}
 	l.carrier = w
 	w.ctx, w.end = context.WithCancel(a.plugin.ctx)
-	if err := l.greet(ctx, a.only); err != nil {
+	err := l.greet(ctx, a.only)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil:
 		w.end()
 		a.wait = min(max(leastWait, 2*a.wait), mostWait)
 		a.err, a.after = err, time.Now().Add(a.wait)
 		return nil, failure(err)
+	case a.closed:
+		w.end()
+		return nil, closing()
 	}
 	if a.err != nil {
 		a.restarts++

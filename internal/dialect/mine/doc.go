@@ -9,7 +9,7 @@
 //	Hooks, Connect      plugin.go      prevalidate, preexec, postexec, notify
 //	  show              translate.go   event to context (connect.go: at points of other hosts)
 //	  run               call.go        one process; standby, deadline, group kill
-//	  parseReply        protocol.go        stdout to what the plugin changed
+//	  parseReply        protocol.go    stdout to what the plugin changed
 //	Declared            absent.go      the hooks of a plugin that cannot be opened, all of which fail
 //	RunCommand          command.go     one of the plugin's commands, its output passed on as it arrives
 //	  atTerminal        terminal.go    the same for a user at a terminal, which the program then uses directly

@@ -108,7 +108,7 @@ func TestBroken(t *testing.T) {
 				t.Errorf("the doctor gets %+v", start)
 			}
 			if _, err := New().Open(t.Context(), found[0], dialect.Settings{}, r.rt); err == nil {
-				t.Error("it was opened")
+				t.Error("a broken plugin was opened")
 			}
 		})
 	}

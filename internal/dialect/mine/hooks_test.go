@@ -139,9 +139,9 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
-// TestPatternsDecideWhoIsAsked: a hook whose pattern does not match is not called, and no process
-// is started.
-func TestPatternsDecideWhoIsAsked(t *testing.T) {
+// TestPatternsDecideWhichHooksAreCalled: a hook whose pattern does not match is not called, and no
+// process is started.
+func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	r := newRig(t)
 	r.fake("p", "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n")
 	p := r.open()[0]
@@ -253,7 +253,7 @@ printf '{"status":"ok","context":{"result":"%s|%s|%s|%s"}}' "$vars" "$MINE_CONFI
 			}
 			parts := strings.Split(got.Result, "|")
 			if strings.TrimSpace(parts[0]) != c.want {
-				t.Errorf("it sees %q, want %q", parts[0], c.want)
+				t.Errorf("the plugin sees %q, want %q", parts[0], c.want)
 			}
 			if c.rule == "config_read" && (parts[1] != r.home+"/.config/mine" || parts[2] != r.home+"/.local/share/mine") {
 				t.Errorf("folders %q", parts[1:3])
@@ -282,6 +282,6 @@ func TestStandby(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); err == nil {
-		t.Error("it works after Close")
+		t.Error("a call after Close works")
 	}
 }

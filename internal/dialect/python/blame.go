@@ -64,7 +64,7 @@ func innermost(stack string, isPlugin func(path string) bool) place {
 	return place{}
 }
 
-// culprit returns where an interpreter that was ended had been blocked, and in which plugin.
+// culprit returns the place in a plugin at which an interpreter was blocked before it was ended.
 // loading is the file that was being loaded, which is not among the opened plugins yet; "": none.
 func (r *runner) culprit(stderr, loading string) place {
 	paths := map[string]bool{loading: loading != ""}

@@ -10,7 +10,7 @@
 //	      start          interpreter.go
 //	  open               plugin.go       the file loaded, or a LoadError with line and column
 //	Hooks                translate.go    six hooks: event to params, answer to reply; connect.go at other points
-//	  refresh            refresh.go      the file loaded again where it has changed
+//	  refresh            refresh.go      loads the file again if it has changed
 //	  call               runner.go       one request, its error in the hub's words
 //	Close                plugin.go       the last one ends the interpreter
 //	Validate, Inspect    validate.go     code that is not a plugin yet, in an interpreter of its own: run, or only read

@@ -52,7 +52,7 @@ func TestExport(t *testing.T) {
 		}
 		after, err := os.Stat(filepath.Join(export(t, parent), "plugins", "models.py"))
 		if err != nil || !os.SameFile(before, after) {
-			t.Errorf("it was written again: %v", err)
+			t.Errorf("the directory was written again: %v", err)
 		}
 	})
 	for name, harm := range map[string]func(file string) error{

@@ -82,11 +82,11 @@ func TestAt(t *testing.T) {
 		want             bool
 	}{
 		{"any Python file", "some/where/a.py", "", 0o644, true},
-		{"also one that begins with _", "_a.py", "", 0o644, true},
-		{"also an executable one", "b.py", "x = 1\n", 0o755, true},
-		{"also one with a #! line", "c.py", "#!/usr/bin/env python3\n", 0o644, true},
+		{"a Python file that begins with _", "_a.py", "", 0o644, true},
+		{"an executable Python file", "b.py", "x = 1\n", 0o755, true},
+		{"a Python file with a #! line", "c.py", "#!/usr/bin/env python3\n", 0o644, true},
 		{"not a program of another dialect", "d.py", "#!/usr/bin/env python3\n", 0o755, false},
-		{"but every Python file in the plugins folder", ".agent/plugins/e.py", "#!/usr/bin/env python3\n", 0o755, true},
+		{"every Python file in the plugins folder", ".agent/plugins/e.py", "#!/usr/bin/env python3\n", 0o755, true},
 		{"not another file", "f.txt", "", 0o644, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

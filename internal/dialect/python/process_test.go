@@ -332,10 +332,10 @@ func TestEnvironment(t *testing.T) {
 	got := s.final("r", "x")
 	want := "GIT_AUTHOR GIT_DIR HOME LANG PATH TMPDIR "
 	if !strings.HasPrefix(strings.ReplaceAll(got, "LC_CTYPE ", ""), want) { // Python itself sets it
-		t.Errorf("it sees %q, want %q", got, want)
+		t.Errorf("the plugin sees %q, want %q", got, want)
 	}
 	if !strings.HasSuffix(got, " "+s.home) {
-		t.Errorf("it works in %q, not in %s", got, s.home)
+		t.Errorf("the plugin works in %q, not in %s", got, s.home)
 	}
 }
 
@@ -360,7 +360,7 @@ func TestAPluginThatIsClosedIsForgotten(t *testing.T) {
 	}
 }
 
-func TestHandlersSeeTheirEnd(t *testing.T) {
+func TestAtexitFunctionsRun(t *testing.T) {
 	s := only(t, "import atexit\natexit.register(lambda: print('goodbye'))\n")
 	if err := s.plugins[0].Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -200,7 +200,7 @@ func (s *stage) eventually(what string, ok func() bool) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
-	s.t.Errorf("waited in vain for %s", what)
+	s.t.Errorf("timed out waiting for %s", what)
 }
 
 func (s *stage) close() {

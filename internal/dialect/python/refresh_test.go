@@ -33,7 +33,7 @@ func TestAChangedFileIsLoadedAgain(t *testing.T) {
 	})
 }
 
-func TestALookIsTakenOnlyNowAndThen(t *testing.T) {
+func TestFilesAreCheckedOnlyNowAndThen(t *testing.T) {
 	for _, request := range []string{"r", ""} {
 		s := only(t, fmt.Sprintf(appends, "old"))
 		s.final(request, "x")
@@ -73,7 +73,7 @@ func TestAChangeThatDoesNotLoadKeepsTheOldCode(t *testing.T) {
 	}
 	s.logged("level=WARN", "plugin=only", "plugin was changed, and cannot be loaded", "only.py:2:7: SyntaxError")
 	if n := strings.Count(s.log.String(), "cannot be loaded"); n != 1 {
-		t.Errorf("it was tried %d times", n)
+		t.Errorf("loading was tried %d times", n)
 	}
 	s.write("only", begins+fmt.Sprintf(appends, "fixed"))
 	s.fire("r", hook.TurnBegin, `{}`)
@@ -116,7 +116,7 @@ func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 		t.Errorf("payload %s, step %+v", out.Payload, st)
 	}
 	if n := strings.Count(s.log.String(), "plugin's file cannot be checked"); n != 1 {
-		t.Errorf("it is said %d times", n)
+		t.Errorf("the warning was logged %d times", n)
 	}
 	s.write("only", begins+fmt.Sprintf(appends, "back"))
 	s.fire("r2", hook.TurnBegin, `{}`)

@@ -172,8 +172,8 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	return nil, callFailure(err, i.process)
 }
 
-// overdue handles a call without an answer. The runner itself enforces a handler's limit, so an
-// interpreter that is silent after it is blocked. It is restarted, and the request goes on:
+// overdue handles a call without an answer. The runner itself enforces a handler's limit. If the
+// interpreter is silent after that limit, it is blocked: it is restarted, and the request goes on:
 // docs/protocols/python.md, row P40.
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
 	if i.answers(ctx) {

@@ -48,7 +48,7 @@ func TestSeedExamplePlugins(t *testing.T) {
 			t.Errorf("payload %s", out.Payload)
 		}
 	})
-	t.Run("and nothing else", func(t *testing.T) {
+	t.Run("the shell blocker leaves other commands alone", func(t *testing.T) {
 		out := s.fire("r", hook.ToolBefore, `{"tool":"read_file","call_id":"2","arguments":{"path":"a"}}`)
 		if want := `{"tool":"read_file","call_id":"2","arguments":{"path":"a"}}`; string(out.Payload) != want {
 			t.Errorf("payload %s", out.Payload)

@@ -143,7 +143,7 @@ func TestReplies(t *testing.T) {
 	})
 }
 
-func TestTheRequestIsToldByWhateverPayloadKnowsIt(t *testing.T) {
+func TestTheContextIsTakenFromThePayload(t *testing.T) {
 	for _, c := range []struct {
 		hook          string
 		point         hook.Point

@@ -69,7 +69,7 @@ func TestAnUnknownActionIsNoted(t *testing.T) {
 	}
 }
 
-func TestAResultThatIsNoObjectIsGarbled(t *testing.T) {
+func TestAResultThatIsNotAnObjectIsGarbled(t *testing.T) {
 	tr := translationOf("post_user_input")
 	for _, result := range []string{`[]`, `"text"`, `7`, `true`} {
 		if _, err := tr.reply(&hook.Event{Point: tr.point}, json.RawMessage(result)); !errors.Is(err, hook.Garbled) {

@@ -541,7 +541,7 @@ def _object_faults(schema: dict[str, Any], value: dict[str, Any], path: str, str
     return out
 
 
-def _hold(schema: dict[str, Any], value: Any, strict: bool = False) -> None:
+def _check(schema: dict[str, Any], value: Any, strict: bool = False) -> None:
     """Raises ValueError with everything that is wrong with a value."""
     faults = _faults(schema, value, strict=strict)
     if faults:
@@ -1108,7 +1108,7 @@ class Plugin:
         """Checks the arguments and calls a tool or a method."""
         arguments = {} if arguments is None else arguments
         try:
-            _hold(operation.schema, arguments)
+            _check(operation.schema, arguments)
         except ValueError as error:
             raise _RPCError(_BAD_PARAMS, str(error)) from None
         known = operation.takes()
@@ -1161,7 +1161,7 @@ class _Settings:
 
     def fill(self, values: Any) -> None:
         """Sets the fields. Raises ValueError if the values are invalid."""
-        _hold(self.schema, values, strict=True)
+        _check(self.schema, values, strict=True)
         fresh = self.cls.__new__(self.cls)
         for name in self.fields:
             default = getattr(self.cls, name, "")
@@ -1292,7 +1292,7 @@ class _Session:
     def begin(self, config: Any = None, secrets: Any = None) -> None:
         """Prepares the plugin for its first handler. Raises ValueError if its settings are invalid."""
         self.configure(config)
-        self.confide(secrets)
+        self.fill_secrets(secrets)
         self.begun = True
         for function in self.plugin._start:
             self.plugin._invoke(function, None, "", None, (), {})
@@ -1312,7 +1312,7 @@ class _Session:
         except ValueError as error:
             raise ValueError(f"config: {error}" + (f"; the config is {file}" if file else "")) from None
 
-    def confide(self, given: Any) -> None:
+    def fill_secrets(self, given: Any) -> None:
         settings = self.plugin._secrets
         if settings is None:
             return
@@ -1473,13 +1473,13 @@ class _Session:
         except Exception as error:
             self.plugin._report(command.name, error)
             self.end()
-            self.let_go(out)
+            self.flush_output(out)
             return self.fail(error)
         self.end()
-        self.let_go(out)
+        self.flush_output(out)
         return _OK
 
-    def let_go(self, out: Any) -> None:
+    def flush_output(self, out: Any) -> None:
         """Flushes the output of a command. The program's own stdout stays open, because its threads may still print."""
         out.flush()
         if not self.owns_stdout:
@@ -1552,7 +1552,7 @@ class _Conversation:
         if not isinstance(m, dict) or "jsonrpc" not in m or isinstance(m.get("id"), (dict, list)):
             self.reply(None, error=_RPCError(_BAD_REQUEST, "not a message of JSON-RPC 2.0"))
         elif "method" not in m:
-            self.settle(m)
+            self.deliver(m)
         elif "id" not in m:
             pass  # a notification, which needs no answer
         elif not self.dialect:
@@ -1801,7 +1801,7 @@ class _Conversation:
             raise PluginError(str((m["error"] or {}).get("message", "the host answered with an error")))
         return m.get("result") or {}
 
-    def settle(self, m: dict[str, Any]) -> None:
+    def deliver(self, m: dict[str, Any]) -> None:
         with self.lock:
             entry = self.waiting.pop(str(m.get("id")), None)
         if entry is not None:

@@ -28,7 +28,7 @@ func Tool(t testing.TB, name string) {
 		return
 	}
 	if CI() {
-		t.Fatalf("%s is not installed: make test installs it where it can", name)
+		t.Fatalf("%s is not installed: make test installs it if it can", name)
 	}
 	t.Skipf("%s is not installed; with it this test runs", name)
 }

@@ -65,7 +65,7 @@ func bound(o object, word, exclusive string, whole bool, inward float64) (float6
 	return 0, false
 }
 
-// gap is how far a number stays from an exclusive limit.
+// gap returns how far a number stays from an exclusive limit.
 func gap(whole bool) float64 {
 	if whole {
 		return 1

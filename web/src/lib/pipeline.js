@@ -74,8 +74,8 @@ function spread(wanted, { all, kept }) {
   return next;
 }
 
-// between returns the i-th of several numbers between two others. Next to an end of all priorities it uses a fixed step
-// instead of an even distance.
+// between returns the i-th of several numbers at even distances between two others. Next to an end of all priorities
+// the distance is at most step.
 function between(low, high, i, many) {
   const gap = Math.floor((high - low) / (many + 1));
   if (high > limit) return low + Math.min(gap, step) * i;

@@ -9,7 +9,7 @@ The keys say where the canaries are; see targets in the Go test. One line on std
     did TEXT       something was changed; it counts if the change can be seen from outside
     claim TEXT     the kernel allowed it, which alone is an escape
     held REASON    nothing was achieved
-    n/a REASON     the attempt makes no sense for this user or machine
+    n/a REASON     the attempt does not apply to this user or machine
 """
 
 import importlib

@@ -122,7 +122,7 @@ def tcp_stand_in_addresses(t):
 
 @escape
 def tcp_listen(t):
-    """Accepting a connection is a way out, too."""
+    """Accepting a connection is also a way out."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", int(t["listen_port"])))

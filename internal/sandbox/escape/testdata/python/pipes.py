@@ -29,7 +29,7 @@ def write_pipe_below_own_home(t):
 
 @escape
 def write_pipe_of_its_own(t):
-    """The plugin's own files may not be changed, either."""
+    """The plugin's own files may not be changed."""
     return put(t, f"{t['own']}/pipe")
 
 

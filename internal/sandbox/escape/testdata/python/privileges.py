@@ -333,14 +333,14 @@ def undo_no_new_privileges(t):
     def attempt():
         if libc.prctl(38, 0, 0, 0, 0) == 0 or libc.prctl(39, 0, 0, 0, 0) == 0:
             return claim("it is not set")
-        raise Held("it is set for good")
+        raise Held("it is set and cannot be unset")
 
     return in_child(attempt)
 
 
 @escape
 def undo_filter(t):
-    """Whether there is a filter at all."""
+    """Succeeds if there is no filter."""
     if libc.prctl(21, 0, 0, 0, 0) == 0:
         return claim("no filter")
     raise Held("a filter is in place")

@@ -11,7 +11,7 @@ class Held(Exception):
 
 
 class NotApplicable(Exception):
-    """The attempt makes no sense for this user or machine."""
+    """The attempt does not apply to this user or machine."""
 
 
 def escape(function):

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// taken returns how much disk space a file takes.
-func taken(info fs.FileInfo) int64 {
+// diskSpace returns how much disk space a file takes.
+func diskSpace(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(s.Blocks) * 512
 	}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package drive
-
-import "io/fs"
-
-// taken returns the size of a file: this system does not say how much disk space it takes.
-func taken(info fs.FileInfo) int64 { return info.Size() }
