@@ -185,8 +185,8 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 	return t.result()
 }
 
-// unmet returns a check that this one needs and that has not passed; empty: there is none. After the
-// plugin could not be started, every check that needs one needs that.
+// unmet returns a check that this one needs and that has not passed; empty: there is none. If the
+// plugin cannot be started, that is the check that found it.
 func (b *bench) unmet(c *Check) string {
 	if b.stuck != nil && len(c.needs) > 0 {
 		return b.stuck.check

@@ -32,7 +32,7 @@ func Word(word string, allowed []string) string {
 	return best
 }
 
-// beginning returns the one allowed word that begins with word. If there are several, it returns "".
+// beginning returns the one allowed word that begins with word, or "" if there are several.
 func beginning(word string, allowed []string) string {
 	found := ""
 	for _, candidate := range allowed {

@@ -81,7 +81,7 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 	}
 	text := "plugin left out"
 	if e.absent != nil && len(e.absent.Hooks()) > 0 && !wired {
-		text = "some of its hooks cannot be read, so events go on without them" // the others fail, and may end events
+		text = "some of its hooks cannot be read, so events go on without them" // the others fail
 	}
 	h.setup().Logger.Log(context.Background(), level, text, attrs...)
 }

@@ -204,8 +204,8 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 	}
 }
 
-// failure writes how an event ended that no plugin decided: one failed. The failure itself is in the
-// step's row, or in the error of the command.
+// failure writes how an event ended because a plugin failed. The failure itself is in the step's
+// row, or in the error of the command.
 func (o Options) failure(b *strings.Builder, out *hook.Outcome) {
 	word := string(out.Verdict)
 	if out.Aborted() {
