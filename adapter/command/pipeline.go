@@ -61,10 +61,22 @@ type Refused struct {
 	Plugin  string
 	Reason  string
 	Suggest string
+	Failure *hook.Error // the plugin did not refuse, but failed; nil: it refused
+}
+
+// Unwrap returns the failure, if there is one.
+func (r *Refused) Unwrap() error {
+	if r.Failure == nil {
+		return nil
+	}
+	return r.Failure
 }
 
 // Error names the plugin and its reason.
 func (r *Refused) Error() string {
+	if r.Failure != nil {
+		return fmt.Sprintf("%s was refused, because a plugin failed: %s", r.Command, r.Failure.Error())
+	}
 	text := fmt.Sprintf("%s was refused by plugin %s at %s", r.Command, r.Plugin, r.Point)
 	if r.Point == hook.CommandAfter {
 		text = fmt.Sprintf("%s has run, but plugin %s refused its output at %s", r.Command, r.Plugin, r.Point)
@@ -151,7 +163,7 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
 	if out.Verdict == hook.Deny || stopped && string(c.Result) == "null" {
-		return false, &Refused{Command: c.Name, Point: point, Plugin: out.By, Reason: out.Reason, Suggest: out.Suggest}
+		return false, &Refused{Command: c.Name, Point: point, Plugin: out.By, Reason: out.Reason, Suggest: out.Suggest, Failure: out.Failure()}
 	}
 	return stopped, nil
 }

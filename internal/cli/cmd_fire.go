@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
-	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 type fireOptions struct {
@@ -40,9 +38,9 @@ as soon as it is done.`,
   patchbay fire job.preflight --data @job.json --json
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
-		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it"},
-			exit{exitFailed, "a plugin failed and ended the event; with --events: an event had an error"},
-			exit{exitRefused, "a plugin refused the event (verdict deny)"}, exit{exitNotFound, "no such point"}),
+		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; plugins that failed without ending it are warnings"},
+			exit{exitFailed, "a plugin failed and the event was aborted (verdict deny, in its step on_failure abort); with --events: an event had an error"},
+			exit{exitRefused, "a plugin refused the event (verdict deny), or failed where that refuses it"}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,22 +121,14 @@ func refusal(out *hook.Outcome) error {
 	if out.Verdict != hook.Deny {
 		return nil
 	}
+	if failure := out.Failure(); failure != nil { // its fix is not on stdout
+		return &problem{kind: kindRefused, err: fmt.Errorf("%s was refused, because a plugin failed: %w", out.Point, failure)}
+	}
 	text := fmt.Sprintf("%s was refused by %s", out.Point, out.By)
 	if out.Reason != "" {
 		text += ": " + out.Reason
 	}
 	return alreadyPrinted(kindRefused, out.Suggest, "%s", text)
-}
-
-// warnOfPayload warns if a payload lacks the field that its point is about. Hooks that are limited
-// to some commands or tools are then not called, and the others have nothing to decide on.
-func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
-	spec, _ := point.Spec()
-	object, err := rawjson.Parse(data)
-	if err != nil || spec.Subject == "" || object.Get(spec.Subject) != nil {
-		return
-	}
-	a.logger().Warn(fmt.Sprintf("the payload has no %q, which events at %s need; the fields are %s", spec.Subject, point, strings.Join(spec.Fields, ", ")))
 }
 
 func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error {

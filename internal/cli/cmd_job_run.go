@@ -70,6 +70,7 @@ not used; the command shows what they would get.`,
   patchbay job run disk-report --dry-run`,
 		Annotations: exits(exit{exitOK, "the run succeeded"}, exit{exitFailed, "every attempt failed"},
 			exit{exitRefused, "the previous run of the schedule is still in progress"}, exit{exitNotFound, "no such agent or schedule"},
+			exit{exitConfig, "the manifest of the agent, or the configuration, has an error"},
 			exit{exitInterrupted, "the run was cancelled, by Ctrl-C or `patchbay job cancel`"}),
 		Args: arguments("AGENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {

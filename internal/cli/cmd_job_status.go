@@ -59,12 +59,11 @@ func (a *app) jobStatus(ctx context.Context, j *daemon.Jobs) error {
 	if a.flags.json {
 		return a.printJSON(o)
 	}
-	a.printf("%s\n", a.jobSummary(o, now))
 	if len(list) == 0 {
 		a.sayf("There are no agents in %s. `patchbay job new` writes one.\n", strings.Join(j.Dirs(), " or "))
 		return nil
 	}
-	a.printf("\n")
+	a.printf("%s\n\n", a.jobSummary(o, now))
 	return a.jobScreen(o.Agents, now)
 }
 

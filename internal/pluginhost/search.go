@@ -281,7 +281,8 @@ func (h *Host) points(e *entry) []hook.Point {
 func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {
-		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
+		err := fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
+		e.state, e.err = dialect.Disabled, dialect.WithFix(err, "`patchbay plugin enable "+e.info.Name+"`")
 		return
 	}
 	if e.state != "" && e.state != dialect.Ready {
