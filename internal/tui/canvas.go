@@ -154,13 +154,13 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 }
 
 // line writes a line in the colours that the terminal supports. Lines are narrower than the screen,
-// so that the cursor is after the last character when the rest is erased. A row that a resize has
-// wrapped remembers the row above and would be joined with it at the next resize; an empty row does
-// not.
+// so that the cursor is after the last character when the rest is erased. The whole row is erased
+// first, because a terminal may remember more of a row than it shows. tmux remembers its greatest
+// length, even if the end was erased since, and wraps it into empty rows when the terminal becomes
+// narrower. A row that a resize has wrapped remembers the row above, and would be joined with it at
+// the next resize.
 func (c *termCanvas) line(b *bytes.Buffer, line string) {
-	if c.stale {
-		b.WriteString(ansi.EraseEntireLine)
-	}
+	b.WriteString(ansi.EraseEntireLine)
 	w := colorprofile.Writer{Forward: b, Profile: c.colors}
 	_, _ = w.WriteString(strings.TrimRight(line, " ")) // a buffer accepts everything
 	b.WriteString(ansi.EraseLineRight)
