@@ -144,13 +144,16 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 		c.line(b, line)
 		b.WriteString("\r\n")
 	}
+	// A terminal may draw some emoji wider than measured. A live line that wrapped would move the
+	// lines below it away from where they are drawn next.
+	b.WriteString(ansi.ResetModeAutoWrap)
 	for i, line := range live[same:] {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
 		c.line(b, line)
 	}
-	b.WriteString(ansi.EraseScreenBelow)
+	b.WriteString(ansi.SetModeAutoWrap + ansi.EraseScreenBelow)
 }
 
 // line writes a line in the colours that the terminal supports. Lines are narrower than the screen,
