@@ -119,11 +119,14 @@ func (s *screen) toolLines(u *chat.ToolUse) []string {
 	return append(out, l.excerpt(text, style, finishedLines)...)
 }
 
-func joinText(a, b string) string {
-	if b == "" || strings.Contains(a, b) {
-		return a
+// joinText returns an error and the result after it. The shell tool repeats the error at the end of
+// its result, for the model; people see it once.
+func joinText(problem, result string) string {
+	result = strings.TrimSuffix(strings.TrimRight(result, "\n"), "["+problem+"]")
+	if result == "" || strings.Contains(problem, result) {
+		return problem
 	}
-	return a + "\n" + b
+	return problem + "\n" + result
 }
 
 // excerpt returns the first n lines of foreign text after a gutter, and counts the rest.
