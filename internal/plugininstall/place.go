@@ -31,7 +31,8 @@ type Placed struct {
 	Replaced     bool     `json:"replaced"`     // a plugin of that name was replaced
 	Unchanged    bool     `json:"unchanged"`    // the installed plugin was the same
 	DryRun       bool     `json:"dry_run"`
-	Hints        []string `json:"hints"` // commands that may be needed
+	Readme       string   `json:"readme"` // the path of its README, or ""
+	Hints        []string `json:"hints"`  // commands that may be needed
 	Notes        []string `json:"notes"`
 
 	Was     string             `json:"was"`     // the commit of the replaced plugin
@@ -347,11 +348,12 @@ func (i *installation) hints() []string {
 	if i.files != "" {
 		dir, staged = i.files, i.stagedF
 	}
+	i.placed.Readme = strings.Replace(readme(staged), staged, dir, 1)
 	found := hints(staged, i.plugin)
 	for n := range found {
 		found[n] = strings.ReplaceAll(found[n], staged, dir)
 	}
-	if len(found) > 0 && i.plugin.Warning != "" {
+	if (len(found) > 0 || i.placed.Readme != "") && i.plugin.Warning != "" {
 		found = append(found, "patchbay plugin trust "+i.plugin.Name)
 	}
 	return found
