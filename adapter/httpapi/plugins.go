@@ -13,8 +13,8 @@ import (
 // Plugins are the actions on one plugin. The methods return ErrNoPlugin for a plugin that does not
 // exist.
 type Plugins interface {
-	// CallMethod calls a method of a plugin, as `patchbay call` does. ErrNoMethod, with the names of its
-	// methods after it.
+	// CallMethod calls a method of a plugin, as `patchbay call` does. ErrNoMethod, with the names
+	// of its methods after it.
 	CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error)
 	// SetKnob sets a knob, as `plugin knob` does. ErrNoKnob, *InvalidRequestError, ErrFileChanged.
 	SetKnob(ctx context.Context, name string, s KnobSetting) (any, error)

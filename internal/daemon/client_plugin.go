@@ -17,8 +17,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// A RunningPlugin is the state of a plugin in the daemon, whose processes and counters are not those
-// of the process that asks.
+// A RunningPlugin is the state of a plugin in the daemon, whose processes and counters are not
+// those of the process that asks.
 type RunningPlugin struct {
 	State         dialect.State          `json:"state"`
 	Pid           *int                   `json:"pid"`
