@@ -31,6 +31,7 @@ type payload struct {
 	Flags     map[string]string `json:"flags"`
 	Result    json.RawMessage   `json:"result"`
 	Timestamp string            `json:"timestamp"`
+	Error     string            `json:"error,omitempty"` // only at command.done: why the command did not come to its end
 }
 
 // A Pipeline takes commands through the plugins of a host.
@@ -77,6 +78,9 @@ func (r *Refused) Error() string {
 		return fmt.Sprintf("%s was refused, because a plugin failed: %s", r.Command, r.Failure.Error())
 	}
 	text := fmt.Sprintf("%s was refused by plugin %s at %s", r.Command, r.Plugin, r.Point)
+	if r.Point == hook.CommandAfter {
+		text = fmt.Sprintf("%s has run, but plugin %s refused its output at %s", r.Command, r.Plugin, r.Point)
+	}
 	if r.Reason != "" {
 		text += ": " + r.Reason
 	}
@@ -92,8 +96,12 @@ func (p *Pipeline) Run(ctx context.Context, c Command, program Program) error {
 	}
 	r := &run{pipeline: p, program: program, command: c}
 	err := r.stages(ctx)
+	done := r.command.payload()
+	if err != nil {
+		done.Error = err.Error()
+	}
 	// Plugins cannot change anything here, and a command that was interrupted has still run.
-	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, r.command.payload()); err == nil {
+	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, done); err == nil {
 		err = doneErr
 	}
 	return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,6 +86,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 		return err
 	}
 	return a.withHost(ctx, needPoints(point), func(host *pluginhost.Host) error {
+		data := a.withPlace(host, point, data)
 		out, err := host.Fire(ctx, point, data)
 		if out == nil {
 			return err
@@ -95,6 +97,23 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 		}
 		return firstError(a.printOutcome(out, hooked, opts.trace), err, refusal(out))
 	})
+}
+
+// withPlace adds the directory and the project to a payload that lacks them, if events at the point
+// have them.
+func (a *app) withPlace(host *pluginhost.Host, point hook.Point, data json.RawMessage) json.RawMessage {
+	spec, _ := point.Spec()
+	object, err := rawjson.Parse(data)
+	dir, dirErr := a.workingDir()
+	if err != nil || dirErr != nil {
+		return data // the host reports it
+	}
+	for _, f := range [][2]string{{"working_dir", dir}, {"project_root", host.Project()}} {
+		if slices.Contains(spec.Fields, f[0]) && object.Get(f[0]) == nil && f[1] != "" {
+			object = append(object, rawjson.Field{Name: f[0], Value: rawjson.String(f[1])})
+		}
+	}
+	return object.JSON()
 }
 
 // refusal returns the error of an event that a plugin refused, so that scripts get the exit code.

@@ -95,6 +95,9 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 	if err != nil {
 		return noJob(err)
 	}
+	if err := j.Check(ctx, m); err != nil {
+		return err
+	}
 	j.Runner.Watch = func(_ string, l job.Line) {
 		if !a.flags.json {
 			_ = a.showLine(l) // a.out keeps the error
@@ -149,7 +152,7 @@ func (a *app) showRun(r job.Run) error {
 		if !a.flags.json {
 			a.printf("%s %s in %s (%s)\n", a.screen().Paint(render.StyleGreen, "✓"), r.Status, render.Duration(r.Ended.Sub(r.Began)), r.ID)
 			for fault, fix := range last.SinkErrors() {
-				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), render.Line(fault))
+				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), indentRest(render.Block(fault), "  "))
 				if fix != "" {
 					a.printf("  fix: %s\n", render.Line(fix))
 				}

@@ -218,14 +218,19 @@ func (r *roster) allNames() []string {
 }
 
 // logSkippedFailures logs the failures that did not end the event, because Fire returns no error
-// for them. It omits those that the dialect has already logged.
-func (h *Host) logSkippedFailures(out *hook.Outcome) {
+// for them. It omits those that the dialect has already logged. A failure that the caller reports
+// is no warning, but the plugin's log has it.
+func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
+	level := slog.LevelWarn
+	if hook.ChoiceOf(ctx).Reports {
+		level = slog.LevelInfo
+	}
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		h.setup().Logger.Warn("a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
+		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
 			"hook", s.Hook, "point", string(out.Point))
 	}
 }

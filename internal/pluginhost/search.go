@@ -241,8 +241,8 @@ func (s *search) refuseRivals() {
 			continue
 		}
 		if holder := holders[role]; holder != nil {
-			e.fail(fmt.Errorf("only one plugin can be the %s, and plugin %s already is: disable one of them in %s",
-				role, holder.info.Name, s.host.setup().dirs.ConfigFile))
+			e.fail(dialect.WithFix(fmt.Errorf("only one plugin can be the %s, and plugin %s already is", role, holder.info.Name),
+				fmt.Sprintf("disable one of them: `patchbay plugin disable %s`, or `patchbay plugin disable %s`", holder.names.place, e.names.place)))
 			continue
 		}
 		holders[role] = e
@@ -293,7 +293,7 @@ func (h *Host) configure(e *entry, names census) {
 	if e.settings, err = h.setup().settings(e.names, names); err != nil {
 		e.fail(err)
 	}
-	e.settings.Grants, e.settings.Withheld = grants, withheld
+	e.settings.Grants, e.settings.Withheld, e.settings.Listed = grants, withheld, h.listed(e)
 	if err == nil {
 		h.dropUnfitProjectConfig(e)
 	}

@@ -253,15 +253,9 @@ func (i *installation) grant() {
 	if i.before == nil || i.plugin.Capabilities == nil || !i.o.Update && !i.placed.Replaced {
 		return
 	}
-	granted := []string{}
-	for _, c := range i.plugin.Capabilities {
-		if slices.Contains(i.before.Capabilities, c) {
-			granted = append(granted, c)
-		} else {
-			i.placed.Withheld = append(i.placed.Withheld, c)
-		}
-	}
-	i.placed.Capabilities = granted
+	withheld := trust.Withheld(i.plugin.Capabilities, i.before.Capabilities)
+	i.placed.Withheld = append(i.placed.Withheld, withheld...)
+	i.placed.Capabilities = slices.DeleteFunc(append([]string{}, i.plugin.Capabilities...), func(c string) bool { return slices.Contains(withheld, c) })
 }
 
 // stage copies the files beside their target.

@@ -129,6 +129,13 @@ func TestTool(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("an error is shown once, also if the result ends with it", func(t *testing.T) {
+		for result, want := range map[string]string{"out\n[exit code 3]\n": "out\n", "[exit code 3]": "", "x [exit code 3]": "x [exit code 3]", "out": "out"} {
+			if got := withoutNote(result, "exit code 3"); got != want {
+				t.Errorf("%q became %q", result, got)
+			}
+		}
+	})
 	t.Run("arguments without a main one are shown as JSON", func(t *testing.T) {
 		if got := briefArguments([]byte(`{"n":1,"deep":{"a":[true]}}`)); got != `{"n":1,"deep":{"a":[true]}}` {
 			t.Errorf("got %s", got)
