@@ -179,6 +179,11 @@ func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *v
 		}
 	}
 	v.OK = len(v.Errors) == 0 && p.State != dialect.Broken
+	if !v.OK && p.Dialect != pythonfile.Dialect && pythonfile.Decorated(p.Path) {
+		v.Errors = append(v.Errors, problemJSON{Path: p.Path,
+			Message: "it has the decorators of a python plugin, but it is executable, so that it was taken for a " + p.Dialect + " plugin",
+			Fix:     "`chmod -x " + p.Path + "`, and validate it again"})
+	}
 	return v
 }
 

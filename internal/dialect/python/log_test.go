@@ -80,5 +80,5 @@ func TestANameThatBelongsToAnotherFile(t *testing.T) {
 	s.write("budget", "@on_done\nasync def f(ctx): pass\n")
 	s.write("other", "__plugin__ = {'name': 'budget'}\n@on_done\nasync def f(ctx): pass\n")
 	s.open(dialect.Settings{})
-	s.logged("plugin=other", "which is the name of", "budget.py, so it is called other", `fix="change \\"name\\" in its __plugin__`)
+	s.logged("plugin=other", "which is the name of", "budget.py, so it is called other", `fix="change \"name\" in its __plugin__`)
 }
