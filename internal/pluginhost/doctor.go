@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,14 +102,24 @@ func examine(e *entry) []Finding {
 	case e.state == dialect.Unsupported, e.state == dialect.Disabled:
 		findings = append(findings, stateFinding(SeverityInfo, e))
 	case e.plugin != nil:
-		if err := e.plugin.Status().Err; err != nil {
-			message, fix := splitFix(err)
-			f := finding(severityOf(err), e, e.found.Dialect, dialect.Problem{Path: e.found.Path, Message: message, Fix: fix})
-			f.Action = Action{ActionRestart, e.address()}
-			findings = append(findings, f)
-		}
+		findings = append(findings, examineStatus(e)...)
 	}
 	return findings
+}
+
+// examineStatus lists the problems of a plugin that is ready.
+func examineStatus(e *entry) []Finding {
+	status := e.plugin.Status()
+	err := cmp.Or(status.Err, status.Doubt)
+	if err == nil {
+		return nil
+	}
+	message, fix := splitFix(err)
+	f := finding(severityOf(err), e, e.found.Dialect, dialect.Problem{Path: e.found.Path, Message: message, Fix: fix})
+	if status.Err != nil {
+		f.Action = Action{ActionRestart, e.address()}
+	}
+	return []Finding{f}
 }
 
 // severityOf returns the severity of a failure of a plugin that is ready. A program that cannot be

@@ -279,7 +279,7 @@ func (h *Host) unconfined(e *entry, c string) Capability {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
 	}
 	if strings.HasPrefix(c, "env:") {
-		return Capability{c, string(sandbox.Enforced), "it gets the variables that it declares, PATH and HOME, and no others"}
+		return Capability{c, string(sandbox.Enforced), "it gets the variables that it declares, PATH and HOME" + e.passedOn() + ", and no others"}
 	}
 	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
 		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))
@@ -287,6 +287,16 @@ func (h *Host) unconfined(e *entry, c string) Capability {
 		reason = "the configuration says sandbox = \"off\""
 	}
 	return Capability{c, string(sandbox.NotEnforced), reason}
+}
+
+// passedOn names the variables that the configuration passes on to a plugin, for a list of those
+// that it gets.
+func (e *entry) passedOn() string {
+	passed := e.own.env()
+	if len(passed) == 0 {
+		return ""
+	}
+	return ", those that env in the configuration passes on (" + strings.Join(passed, ", ") + ")"
 }
 
 // examineBounds reports how far the capabilities of a running plugin are enforced: the enforced
