@@ -173,12 +173,16 @@ func (h *Host) TrustFindings(name string) []Finding {
 // vetter returns a check that runs before a plugin's code is loaded again and, with trust =
 // "locked", before each of its processes is started.
 func (h *Host) vetter(e *entry) func() error {
+	known := "" // what a warning was logged about when the plugin was found
+	if e.trust.Err != nil {
+		known = e.trust.Err.Error()
+	}
 	return func() error {
 		keeper, plugin := h.setup().trust, h.tracked(e)
 		if keeper.Policy() == trust.Locked {
 			return keeper.Check(plugin)
 		}
-		if v := keeper.Judge([]trust.Plugin{plugin})[0]; v.State == trust.Changed {
+		if v := keeper.Judge([]trust.Plugin{plugin})[0]; v.State == trust.Changed && v.Err.Error() != known {
 			message, fix := splitFix(v.Err)
 			h.setup().Logger.Warn(message, "plugin", e.info.Name, "dialect", e.found.Dialect, "fix", fix)
 		}

@@ -1,7 +1,9 @@
 package python
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -87,13 +89,18 @@ func or(v json.RawMessage, otherwise string) json.RawMessage {
 // changeCommand sets those of command, args and flags that were changed.
 func changeCommand(_, given, answer hook.Object) hook.Reply {
 	was, now := part(given, "call"), part(answer, "call")
-	set := differing(was, now, map[string]string{"tool_name": "command"})
-	for _, f := range differing(part(was, "input"), part(now, "input"), map[string]string{"args": "args", "flags": "flags"}) {
-		if f.Value[0] == '[' && f.Name == "args" || f.Value[0] == '{' && f.Name == "flags" {
-			set = append(set, f)
+	reply := hook.Reply{Verdict: hook.Continue, Set: differing(was, now, map[string]string{"tool_name": "command"})}
+	had := part(was, "input")
+	for _, f := range part(now, "input") {
+		switch {
+		case bytes.Equal(f.Value, had.Get(f.Name)):
+		case f.Value[0] == '[' && f.Name == "args" || f.Value[0] == '{' && f.Name == "flags":
+			reply.Set = append(reply.Set, f)
+		default:
+			reply.Notes = append(reply.Notes, fmt.Sprintf("%.80q in its input is ignored: a command has only args, a list, and flags, a dict", f.Name))
 		}
 	}
-	return hook.Reply{Verdict: hook.Continue, Set: set}
+	return reply
 }
 
 // resolveCommand sets the result of a command. A command has no field success.
@@ -129,7 +136,11 @@ func changeOutput(payload, given, answer hook.Object) hook.Reply {
 	if program := programResult(payload.Get("result")); program != nil && len(set) > 0 {
 		set[0].Value = program.With(hook.Field{Name: "stdout", Value: set[0].Value}).JSON()
 	}
-	return hook.Reply{Verdict: hook.Continue, Set: set}
+	reply := hook.Reply{Verdict: hook.Continue, Set: set}
+	for _, f := range differing(part(given, "result"), part(answer, "result"), map[string]string{"success": "success", "error": "error"}) {
+		reply.Notes = append(reply.Notes, fmt.Sprintf("the %s of its answer is ignored: only a command's output can be changed", f.Name))
+	}
+	return reply
 }
 
 // programResult returns the result of a program that was run, or nil if the result is of another

@@ -195,6 +195,21 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 			t.Errorf("payload %s, %v", out.Payload, step(t, out).Err)
 		}
 	})
+	t.Run("what a command does not have is noted", func(t *testing.T) {
+		was := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","input":{"args":[],"flags":{}}}`)}}
+		now := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","input":{"args":"a","flags":{},"timeout":30}}`)}}
+		reply := changeCommand(nil, was, now)
+		if len(reply.Set) != 0 || len(reply.Notes) != 2 || !strings.HasPrefix(reply.Notes[1], `"timeout" in its input is ignored: `) {
+			t.Errorf("reply %+v", reply)
+		}
+	})
+	t.Run("an answer at a point that takes none is noted", func(t *testing.T) {
+		s.connect(onToolResult, hook.CommandDone)
+		out := s.fire("r", hook.CommandDone, `{"command":"echo","result":"hi"}`)
+		if notes := step(t, out).Notes; len(notes) != 1 || notes[0] != "its answer is ignored: command.done takes none" {
+			t.Errorf("notes %q", notes)
+		}
+	})
 	t.Run("a command's output is transformed", func(t *testing.T) {
 		s.connect(onToolResult, hook.CommandAfter)
 		out := s.fire("r", hook.CommandAfter, `{"command":"echo","result":{"stdout":"hi","stderr":"","exit_code":0}}`)
