@@ -96,7 +96,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 		return err
 	}
 	if len(rest) == 0 || rest[0] == "--help" || rest[0] == "-h" {
-		return a.printPluginCommands(p)
+		return a.printPluginCommands(name, p)
 	}
 	c := pluginhost.Command{Name: rest[0], Args: rest[1:], In: a.In, Out: a.out, ErrOut: a.Err}
 	var said string
@@ -108,7 +108,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 	}
 	if !slices.Contains(p.Commands, c.Name) {
 		return withFix(fmt.Errorf("plugin %s: command %s: %w", p.Name, c.Name, pluginhost.ErrNotFound),
-			suggestName(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", p.Name)))
+			suggestName(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", name)))
 	}
 	code, err := host.RunCommand(ctx, name, c)
 	if err == nil && code != 0 {
@@ -138,11 +138,11 @@ func (a *app) terminal() (t *dialect.Terminal, end func()) {
 	return &dialect.Terminal{In: in, Out: out, ErrOut: errOut, Signals: signals}, func() { yielded(); stop() }
 }
 
-// printPluginCommands lists the commands of a plugin.
-func (a *app) printPluginCommands(p *pluginhost.PluginDetail) error {
+// printPluginCommands lists the commands of a plugin that was called by a name.
+func (a *app) printPluginCommands(name string, p *pluginhost.PluginDetail) error {
 	if a.flags.json {
 		return a.printJSON(p.CommandDocs)
 	}
-	a.printf("%s\n\nUSAGE\n  patchbay %s COMMAND [ARG…]\n\nCOMMANDS\n", render.Block(cmp.Or(p.Description, p.Name)), render.Line(p.Name))
+	a.printf("%s\n\nUSAGE\n  patchbay %s COMMAND [ARG…]\n\nCOMMANDS\n", render.Block(cmp.Or(p.Description, p.Name)), render.Line(name))
 	return render.Table(a.out, commandDocRows(p), a.screen())
 }

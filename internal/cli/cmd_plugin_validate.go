@@ -93,6 +93,9 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 		return err
 	}
 	v := newValidation(p, host.Doctor())
+	for _, f := range host.TrustFindings(name) {
+		v.Warnings = append(v.Warnings, problemJSON{Path: f.Where, Message: f.Problem, Fix: f.Fix})
+	}
 	if message, fix := a.reservedNameWarning(p.PluginInfo); message != "" {
 		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path, Message: message, Fix: fix})
 	}
@@ -135,12 +138,13 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 		Errors: []problemJSON{}, Warnings: []problemJSON{}}
 	if faulty {
 		v.Errors = append(v.Errors, codeProblem(fault))
+		s.Warnings = fault.Warnings
 	}
 	if s.NotRun != nil {
 		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: "its code was parsed, but not run: " + s.NotRun.Error()})
 	}
 	for _, w := range s.Warnings {
-		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: w})
+		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: w.Text, Fix: w.Fix})
 	}
 	info := pluginhost.PluginInfo{Name: v.Plugin, Dialect: v.Dialect, Version: s.Version(), Hooks: s.Hooks}
 	if err := a.printValidation(v, &pluginhost.PluginDetail{PluginInfo: info}); err != nil || v.OK {
@@ -153,7 +157,10 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 // something, the fix is to trust it.
 func codeProblem(fault *pythonfile.CodeError) problemJSON {
 	p := problemJSON(fault.Problem)
-	if p.Fix == "" && fault.Tried() {
+	if p.Fix == "" {
+		p.Fix = fault.Fix()
+	}
+	if fault.Problem.Fix == "" && fault.Tried() {
 		p.Fix = "if you trust it, copy it to ~/.agent/plugins/ and validate it by its name: then it is loaded as usual"
 	}
 	return p
@@ -175,6 +182,11 @@ func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *v
 		}
 	}
 	v.OK = len(v.Errors) == 0 && p.State != dialect.Broken
+	if !v.OK && p.Dialect != pythonfile.Dialect && pythonfile.Decorated(p.Path) {
+		v.Errors = append(v.Errors, problemJSON{Path: p.Path,
+			Message: "it has the decorators of a python plugin, but it is executable, so that it was taken for a " + p.Dialect + " plugin",
+			Fix:     "`chmod -x " + p.Path + "`, and validate it again"})
+	}
 	return v
 }
 

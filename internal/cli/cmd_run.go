@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/command"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -104,9 +105,10 @@ type wrapped struct {
 	path  string // as the user named it
 	group *proc.Group
 	code  int
-	tie   func()      // from now on, the end of the command's context ends the stages
-	untie func() bool // undoes tie; false: the context has ended
-	over  func() bool // reports whether the context has ended
+	ran   *programResult // what Execute returned; nil: the program did not run
+	tie   func()         // from now on, the end of the command's context ends the stages
+	untie func() bool    // undoes tie; false: the context has ended
+	over  func() bool    // reports whether the context has ended
 }
 
 // programResult is the result of a program, as plugins see it.
@@ -159,10 +161,11 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 		return nil, w.noProgram(err)
 	}
 	w.code = exit.ShellCode()
-	if !capture {
-		return json.Marshal(programResult{ExitCode: w.code})
+	w.ran = &programResult{ExitCode: w.code}
+	if capture {
+		w.ran.Stdout, w.ran.Stderr = streams.out.captured.String(), streams.err.captured.String()
 	}
-	return json.Marshal(programResult{streams.out.captured.String(), streams.err.captured.String(), w.code})
+	return json.Marshal(w.ran)
 }
 
 // program returns the path that the user gave, unless a plugin renamed the command.
@@ -184,24 +187,44 @@ func (w *wrapped) noProgram(err error) error {
 	return &programExit{exitNotExecutable, err}
 }
 
-// Show prints a captured result, or the result of a plugin. A result that does not look like a
-// program's is printed to stdout.
+// Show prints a captured result, or the result of a plugin.
 func (w *wrapped) Show(c command.Command) error {
-	var result programResult
-	if err := json.Unmarshal(c.Result, &result); err != nil {
-		var text string
-		if json.Unmarshal(c.Result, &text) != nil {
-			text = string(c.Result) + "\n"
-		}
-		result = programResult{Stdout: text}
+	result, err := w.result(c)
+	if err != nil {
+		return err
 	}
 	w.code = result.ExitCode
 	if _, err := fmt.Fprint(w.out, result.Stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w.Err, result.Stderr)
+	_, err = fmt.Fprint(w.Err, result.Stderr)
 	return err
 }
+
+// result returns the result as plugins left it. Fields that they left out are those of the program,
+// so that no plugin turns a failure into a success unless it says so. A string is stdout. Another
+// value is an error after the program has run, and is shown as text if a plugin answered instead.
+func (w *wrapped) result(c command.Command) (programResult, error) {
+	var result programResult
+	if w.ran != nil {
+		result = *w.ran
+	}
+	var text string
+	switch whole := result; {
+	case json.Unmarshal(c.Result, &text) == nil && string(c.Result) != "null":
+		result.Stdout = text
+	case json.Unmarshal(c.Result, &whole) == nil && string(c.Result) != "null":
+		result = whole
+	case w.ran != nil:
+		return result, fmt.Errorf("%s: plugins left a result that is not that of a program: %q", c.Name, excerpt.Of(string(c.Result), mostCited))
+	default:
+		result.Stdout = string(c.Result) + "\n"
+	}
+	return result, nil
+}
+
+// mostCited is how much of a faulty result an error repeats.
+const mostCited = 200
 
 // asFile returns a stream as a file, or nil if it is not a file.
 func asFile(v any) *os.File { f, _ := v.(*os.File); return f }

@@ -261,6 +261,8 @@ func mineHook(fault string, context json.RawMessage, size int) {
 		fmt.Println(`{"status":"fine"}`)
 	case "context":
 		fmt.Println(`{"status":"ok","context":{"flags":{"n":1}}}`)
+	case "misspelt":
+		fmt.Println(`{"status":"ok","contxt":{"args":[]}}`)
 	case "unsaid":
 		fmt.Fprintln(os.Stderr, "cannot")
 		syscall.Exit(1)
@@ -277,7 +279,7 @@ func mineHook(fault string, context json.RawMessage, size int) {
 			syscall.Exit(1)
 		}
 	}
-	if fault != "not-json" && fault != "status" && fault != "context" && fault != "early" {
+	if fault != "not-json" && fault != "status" && fault != "context" && fault != "misspelt" && fault != "early" {
 		say(fault, fmt.Sprintf(`{"status":"ok","context":%s}`, context))
 	}
 }

@@ -41,9 +41,10 @@ def load():
     try:
         plugin = load_plugin_from_file(path)
     except PluginError as error:
-        return {"error": str(error), "line": error.line, "column": error.column, "fix": error.fix}, None
+        return {"error": str(error), "line": error.line, "column": error.column, "fix": error.fix,
+                "reaches": error.reaches}, None
     return {"name": plugin.name, "hooks": list(plugin.hooks), "warnings": plugin.warnings,
-            "seconds": time.monotonic() - began}, plugin
+            "fixes": [getattr(warning, "fix", "") for warning in plugin.warnings], "seconds": time.monotonic() - began}, plugin
 
 
 def line_of(error):

@@ -22,9 +22,9 @@ func (s *mineSuite) checks() []Check {
 		{ID: valid, Row: "M1", run: s.manifest, Does: "reads `mine-plugin.toml`",
 			Rule: "Every key of `[plugin]`, `[[hooks]]`, `[[commands]]` and `[permissions]` has its type; name, version, description, author and protocol_version are required.",
 			Fix:  "correct mine-plugin.toml where the message says; `patchbay plugin validate` lists every fault with its line"},
-		{ID: "mine.manifest.odd", Row: "M2", needs: []string{valid}, run: manifestOdd, Does: "looks for unknown keys, and for a folder of another name",
-			Rule: "Unknown keys are warnings; the folder should have the plugin's name.",
-			Fix:  "correct the key, or rename the folder"},
+		{ID: "mine.manifest.odd", Row: "M2", needs: []string{valid}, run: manifestOdd, Does: "looks for unknown keys, odd patterns, and a folder of another name",
+			Rule: "Unknown keys, and patterns and paths without an effect, are warnings; the folder should have the plugin's name.",
+			Fix:  "correct mine-plugin.toml where the message says, or rename the folder; `patchbay plugin validate` has a fix for each"},
 		{ID: program, Row: "M3", needs: []string{valid}, run: s.executable, Does: "checks whether the program and its interpreter can be executed",
 			Rule: "The program must be executable.",
 			Fix:  "build the program, or chmod +x it, and install the interpreter that its #! line names"},
@@ -40,6 +40,9 @@ func (s *mineSuite) checks() []Check {
 		{ID: "mine.hook.context", Row: "M7", needs: []string{answers}, run: summary(sawContext, "contexts have their form"), Does: "looks at `context` of answers",
 			Rule: "The fields of `context` replace those that were sent: `command` is a string, `args` a list of strings, `flags` maps names to strings.",
 			Fix:  "send back the context that you got, with your changes; write flags as strings"},
+		{ID: "mine.hook.ignored", Row: "M62", needs: []string{answers}, run: s.ignored, Does: "looks for parts of answers that have no effect",
+			Rule: "Fields that the protocol does not know are ignored, and so is a result before the command has run.",
+			Fix:  "correct the name of the field, or leave it out"},
 		{ID: "mine.error.said", Row: "M8", needs: []string{answers}, run: s.said, Does: "looks at what hooks that refuse, or fail, write to stderr",
 			Rule: "On an error, exit with a code other than 0 and write the reason to stderr: `{\"status\":\"error\",\"error\":\"…\",\"code\":\"…\"}`.",
 			Fix:  `print {"status":"error","error":"…"} to stderr before you exit with a code other than 0`},
@@ -120,12 +123,21 @@ func manifestOdd(t *trial) {
 		lines = append(lines, place(p)+p.Message)
 		t.fixWith(p.Fix)
 	}
+	if len(lines) > 1 {
+		t.fix = "" // one advice for all of them
+	}
 	if len(lines) > 0 {
 		t.warnf("%s", strings.Join(lines, "\n"))
 	}
 }
 
-func (s *mineSuite) executable(t *trial) { t.checkStartable(s.declared.Program) }
+func (s *mineSuite) executable(t *trial) {
+	t.checkStartable(s.declared.Program)
+	if t.failed() && t.target.Found.Err != nil { // it may know which program was meant
+		_, fix := startFault(t.target.Found.Err)
+		t.fixWith(fix)
+	}
+}
 
 func (s *mineSuite) call(message string, within time.Duration) call {
 	return call{launch: launch{path: s.declared.Program, dir: s.work, env: s.declared.Environ}, stdin: []byte(message + "\n"), within: within}

@@ -89,7 +89,9 @@ func (s *mineSuite) transform(t *trial, h mine.Registration, context json.RawMes
 	case r.exit.Code != 0:
 		s.checkRefusal(t, what, r)
 	default:
-		s.checkAnswer(what, r)
+		if s.checkAnswer(what, r) {
+			s.checkMeaning(what, h, context, r)
+		}
 	}
 	return r
 }
@@ -107,22 +109,41 @@ func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 	s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
 }
 
-// checkAnswer checks the answer of a hook that succeeded.
-func (s *mineSuite) checkAnswer(what string, r *returned) {
+// checkAnswer checks the answer of a hook that succeeded, and reports whether it has its form.
+func (s *mineSuite) checkAnswer(what string, r *returned) bool {
 	if len(strings.TrimSpace(string(r.stdout))) == 0 {
-		return
+		return true
 	}
 	o, err := s.object(what, r.stdout)
 	if err != nil {
 		s.seen.note(sawNoise, "%v", err)
-		return
+		return false
 	}
 	if status, _ := o.String("status"); status != "ok" {
 		s.seen.note(sawStatus, "%s answers with status %s and exit code 0", what, shown(o.Get("status")))
-		return
+		return false
 	}
 	if fault := contextFault(o.Get("context")); fault != "" {
 		s.seen.note(sawContext, "%s: %s", what, fault)
+		return false
+	}
+	return true
+}
+
+// checkMeaning notes what a host would refuse in an answer, or ignore.
+func (s *mineSuite) checkMeaning(what string, h mine.Registration, context json.RawMessage, r *returned) {
+	notes, err := mine.Judge(h.Stage, context, r.stdout)
+	if err != nil {
+		s.seen.note(sawContext, "%s: %v", what, err)
+	}
+	for _, note := range notes {
+		s.seen.note(sawIgnored, "%s: %s", what, note)
+	}
+}
+
+func (s *mineSuite) ignored(t *trial) {
+	if text := s.seen.of(sawIgnored); text != "" {
+		t.warnf("%s", text)
 	}
 }
 

@@ -36,9 +36,11 @@ type pythonLoaded struct {
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
 	Fix      string   `json:"fix"`
+	Reaches  bool     `json:"reaches"` // it failed because of a file, a module or the network
 	Name     string   `json:"name"`
 	Hooks    []string `json:"hooks"`
 	Warnings []string `json:"warnings"`
+	Fixes    []string `json:"fixes"` // of the warnings
 	Seconds  float64  `json:"seconds"`
 }
 
@@ -70,13 +72,13 @@ func (s *pythonSuite) checks() []Check {
 			Rule: "Python 3.10 or newer, found as `python3`.",
 			Fix:  "install Python 3.10 or newer, and put it first in PATH"},
 		{ID: loads, Row: "P2", needs: []string{"python.interpreter.found"}, run: s.loads, Does: "loads the file",
-			Rule: "Files with syntax errors, and files that fail while they run, are left out, with line and column.",
+			Rule: "Files with syntax errors, files that fail while they run, and files with a handler that cannot be called are left out, with line and column.",
 			Fix:  "correct the file where the message says"},
 		{ID: "python.load.time", Row: "P3", needs: []string{loads}, run: s.loadTime, Does: "measures how long loading took",
 			Rule: "Code that takes more than 20 seconds to load is not a plugin.",
 			Fix:  "do slow work in a handler, not at the top of the file"},
-		{ID: "python.hooks.known", Row: "P4", needs: []string{loads}, run: s.hooksKnown, Does: "looks for misspelt decorators, and for two handlers of one hook",
-			Rule: "A misspelt decorator handles nothing; of several handlers of one hook the last by function name is used.",
+		{ID: "python.hooks.known", Row: "P4", needs: []string{loads}, run: s.hooksKnown, Does: "looks for misspelt decorators and fields, and for two handlers of one hook",
+			Rule: "A misspelt decorator handles nothing, and a misspelt field of `__plugin__` is not used; of several handlers of one hook the last by function name is used.",
 			Fix:  "use the six decorators, each once"},
 		{ID: "python.hook.answers", Row: "P5", needs: []string{loads}, run: s.answers, Does: "asks each of its handlers, with texts, calls and results of several kinds",
 			Rule: "An exception in a handler is logged, and its answer is ignored.",
@@ -159,6 +161,9 @@ func (s *pythonSuite) loads(t *trial) {
 	if s.loaded.Error != "" {
 		t.failf("%s:%d:%d: %s", s.target.Path, s.loaded.Line, s.loaded.Column, s.loaded.Error)
 		t.fixWith(s.loaded.Fix)
+		if s.loaded.Fix == "" && s.loaded.Reaches {
+			t.fixWith("the test has a temporary home without the user's files: make the file load without them, or read them in a handler")
+		}
 		return
 	}
 	s.target.Name = s.loaded.Name
@@ -184,6 +189,7 @@ func (s *pythonSuite) loadTime(t *trial) {
 func (s *pythonSuite) hooksKnown(t *trial) {
 	if len(s.loaded.Warnings) > 0 {
 		t.failf("%s", strings.Join(s.loaded.Warnings, "; "))
+		t.fixWith(strings.Join(s.loaded.Fixes, "; "))
 		return
 	}
 	if len(s.loaded.Hooks) == 0 {

@@ -27,6 +27,7 @@ const (
 	sawUnsaid   sight = "unsaid"   // a refusal without a reason
 	sawStatus   sight = "status"   // an answer that is neither ok nor an error
 	sawContext  sight = "context"  // a context of a wrong form
+	sawIgnored  sight = "ignored"  // a part of an answer that has no effect
 	sawSlow     sight = "slow"     // an answer that took most of its time
 )
 

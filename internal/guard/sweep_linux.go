@@ -74,6 +74,9 @@ func processes() []int {
 	names, _ := dir.Readdirnames(-1) // after an error, names has those read so far
 	pids := make([]int, 0, len(names))
 	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue // Atoi would allocate an error for each
+		}
 		if pid, err := strconv.Atoi(name); err == nil {
 			pids = append(pids, pid)
 		}

@@ -41,6 +41,12 @@ func (h *Host) policyOf(e *entry) *policy {
 	return p
 }
 
+// listed reports whether the configuration says what a plugin may do, in place of what it declares.
+func (h *Host) listed(e *entry) bool {
+	grants, _ := e.own.granted()
+	return grants != nil && h.setup().config.Sandbox != config.SandboxOff
+}
+
 // within returns a policy that allows nothing beyond bound.
 func (p *policy) within(bound []capability.Capability) *policy {
 	if p == nil {
@@ -274,12 +280,11 @@ func (h *Host) capabilities(e *entry) []Capability {
 // unconfined returns a declared capability of a plugin that is not confined. Storage and variables
 // are enforced nevertheless, because they come from the host.
 func (h *Host) unconfined(e *entry, c string) Capability {
-	kind := capability.Kind(c)
-	if kind == capability.StorageRead || kind == capability.StorageWrite {
+	if storageCapability(c) {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
 	}
 	if strings.HasPrefix(c, "env:") {
-		return Capability{c, string(sandbox.Enforced), "it gets the variables that it declares, PATH and HOME, and no others"}
+		return Capability{c, string(sandbox.Enforced), "it gets the variables that it declares, PATH and HOME" + e.passedOn() + ", and no others"}
 	}
 	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
 		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))
@@ -287,6 +292,16 @@ func (h *Host) unconfined(e *entry, c string) Capability {
 		reason = "the configuration says sandbox = \"off\""
 	}
 	return Capability{c, string(sandbox.NotEnforced), reason}
+}
+
+// passedOn names the variables that the configuration passes on to a plugin, for a list of those
+// that it gets.
+func (e *entry) passedOn() string {
+	passed := e.own.env()
+	if len(passed) == 0 {
+		return ""
+	}
+	return ", those that env in the configuration passes on (" + strings.Join(passed, ", ") + ")"
 }
 
 // examineBounds reports how far the capabilities of a running plugin are enforced: the enforced

@@ -45,7 +45,7 @@ func TestKept(t *testing.T) {
 
 // TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and another name
 // has another file.
-// TestASecretIsNotCutInTwo: a secret at the place where a long line is cut leaves no part of itself.
+// TestASecretIsNotCutInTwo: of a secret at the place where a long line is cut, no part is stored.
 func TestASecretIsNotCutInTwo(t *testing.T) {
 	s := &Store{Dir: t.TempDir(), Secrets: func() []string { return []string{"hush-hush"} }}
 	if err := s.appendLine("scaffold", "words", Line{Text: strings.Repeat("x", maxLine-4) + "hush-hush"}); err != nil {

@@ -36,7 +36,7 @@ type Source struct {
 	Err      error           // why it is not ready
 
 	// Only of code that was checked:
-	Warnings []string
+	Warnings []python.Warning
 	NotRun   error // why it was read and not run; nil: it ran
 
 	called string // the name that the code gives itself

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -67,7 +68,11 @@ func (p *plugin) ended(r *proc.Result) error {
 	if words := lastWords(r.Stderr); words != "" {
 		return hook.Failure(hook.Crash, errors.New(words))
 	}
-	return hook.Failure(hook.Crash, unexpected(r.Exit))
+	err := unexpected(r.Exit)
+	if out := strings.TrimSpace(string(r.Stdout)); out != "" {
+		err = dialect.WithFix(fmt.Errorf("%w: stderr is empty, and stdout is %q", err, cut(out)), "write the reason of an error to stderr")
+	}
+	return hook.Failure(hook.Crash, err)
 }
 
 // unexpected is the error of docs/protocols/mine.md, row M46.
@@ -93,8 +98,8 @@ func (p *plugin) heed(said *errorObject) error {
 	return hook.Failure(hook.Refused, said)
 }
 
-// answer reads the reply of a transform hook. It returns nil if nothing was changed. Output that is
-// not a reply is logged, and is an error: docs/protocols/mine.md, row M43.
+// answer reads the reply of a transform hook. It returns nil if there is none. Output that is not a
+// reply is logged, and is an error: docs/protocols/mine.md, row M43.
 func (p *plugin) answer(r *proc.Result) (*changes, error) {
 	if err := p.ended(r); err != nil {
 		return nil, err

@@ -85,15 +85,16 @@ func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error 
 
 // An errorStream passes on what a command writes to stderr, line by line. Output that starts like
 // an error object is held back until the command ends, because an error object is shown as its
-// message: docs/protocols/mine.md, row M52.
+// message: docs/protocols/mine.md, row M52. If there is a function for the error message, all
+// output is held back, because it is the message of a command that fails.
 type errorStream struct {
 	mu      sync.Mutex // protects the fields below, and writes to out
 	out     io.Writer
-	held    []string // lines that may be an error object
-	size    int      // of held, in bytes
-	first   string   // the first line that is not blank
-	passing bool     // stderr is not an error object: lines are passed on at once
-	failed  func(string)
+	held    []string     // lines that may be an error object
+	size    int          // of held, in bytes
+	first   string       // the first line that is not blank
+	passing bool         // stderr is not an error object: lines are passed on at once
+	failed  func(string) // gets the error message; nil: it is printed
 }
 
 // mostHeld limits what is held back. An error object has one line or a few.
@@ -105,7 +106,8 @@ func (s *errorStream) line(text string) {
 	defer s.mu.Unlock()
 	s.held, s.size = append(s.held, text), s.size+len(text)
 	s.first = cmp.Or(s.first, strings.TrimSpace(text))
-	if s.passing || s.size > mostHeld || s.first != "" && s.first[0] != '{' {
+	words := s.failed == nil && s.first != "" && s.first[0] != '{'
+	if s.passing || s.size > mostHeld || words {
 		s.release()
 	}
 }
@@ -131,13 +133,25 @@ func (s *errorStream) fail(message string) {
 	s.print(message)
 }
 
+// message returns the error message in what was held back, or "".
+func (s *errorStream) message() string {
+	text := strings.Join(s.held, "\n")
+	if said := saidOn(text); said != nil {
+		return said.Error()
+	}
+	if s.failed != nil {
+		return lastWords(text)
+	}
+	return ""
+}
+
 // end returns the exit code of the command, after it has shown the error object or what was held
 // back: docs/protocols/mine.md, row M52.
 func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if said := saidOn(strings.Join(s.held, "\n")); said != nil && exit.Code != 0 {
-		s.fail(said.Error())
+	if message := s.message(); message != "" && exit.Code != 0 {
+		s.fail(message)
 		s.held = nil
 	}
 	s.release()
@@ -147,7 +161,7 @@ func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err er
 		return exit.ShellCode(), context.Cause(ctx)
 	case exit.Signal != "":
 		return exit.ShellCode(), hook.Failure(hook.Crash, unexpected(exit))
-	case exit.Code != 0 && s.first == "":
+	case exit.Code != 0 && (s.first == "" || s.failed != nil && s.size > mostHeld):
 		s.fail(unexpected(exit).Error())
 	}
 	return exit.Code, nil

@@ -90,6 +90,25 @@ type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
+// TestErrorMessages: a caller who asks for the error message of a command gets it whatever its form
+// is, and nothing else is printed.
+func TestErrorMessages(t *testing.T) {
+	for behaviour, want := range map[string]string{
+		"refuse": "vault not found (VAULT_NOT_FOUND)", "words": "{ not JSON\nat all", "plain": "no such vault", "crash": "plugin exited unexpectedly (exit code 6)",
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			_, p := openFake(t, behaviour)
+			var errOut bytes.Buffer
+			said := ""
+			c := dialect.Command{Name: "sync", Out: &bytes.Buffer{}, ErrOut: &errOut, Failed: func(message string) { said = message }}
+			if code, err := p.RunCommand(t.Context(), c); err != nil || code == 0 || said != want || errOut.String() != "" {
+				t.Errorf("%d, %v, said %q, printed %q", code, err, said, errOut.String())
+			}
+		})
+	}
+}
+
 // TestErrorStream: lines are passed on at once, unless they may be an error object.
 func TestErrorStream(t *testing.T) {
 	for _, c := range []struct {

@@ -15,12 +15,12 @@ import (
 // command with the point's name; after the model, as the result of such a command. For a notify
 // hook the whole event is the result.
 var elsewhere = []translation{
-	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
+	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toNewCommand},
 	{stage: stagePrevalidate, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},
 	{stage: stagePrevalidate, point: hook.TurnInput,
 		show: ofTexts(hook.TurnInput, "message"), apply: toTexts("message")},
 
-	{stage: stagePreexec, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toCommand},
+	{stage: stagePreexec, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toNewCommand},
 	{stage: stagePreexec, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},
 	{stage: stagePreexec, point: hook.TurnInput,
 		show: ofTexts(hook.TurnInput, "message"), apply: toTexts("message")},

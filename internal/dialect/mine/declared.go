@@ -1,10 +1,12 @@
 package mine
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A Declaration is the part of a manifest that is needed to call the plugin without a host.
@@ -35,4 +37,24 @@ func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 		d.Hooks = append(d.Hooks, Registration{Pattern: h.pattern, Stage: h.stage, Mode: modeOf(h.stage), Timeout: h.timeout})
 	}
 	return d, true
+}
+
+// Judge reads the answer of a transform hook as a host does, without applying it. context is what
+// the hook was sent. notes are what the answer has that is ignored.
+func Judge(stage string, context json.RawMessage, stdout []byte) (notes []string, err error) {
+	c, err := parseReply(stdout)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	sent, err := rawjson.Parse(context)
+	if err != nil {
+		return nil, err
+	}
+	t := nativeAt(stage)
+	shown := t.show(sent)
+	if err := c.keepResult(&shown); err != nil {
+		return nil, err
+	}
+	_, more := t.apply(sent, &shown, c)
+	return append(c.notes, more...), nil
 }

@@ -3,13 +3,14 @@
 // JSON object on stdin.
 //
 //	Find                mine.go        one folder per plugin; reads the manifest, checks the program
-//	  parseManifest     manifest.go    reports every problem at once, with line and column
+//	  parseManifest     manifest.go    reports every problem at once, with line and column (glob.go: patterns)
 //	Open                mine.go
 //	  greet             lifecycle.go   sends the event init, and does not wait for it
 //	Hooks, Connect      plugin.go      prevalidate, preexec, postexec, notify
 //	  show              translate.go   event to context (connect.go: at points of other hosts)
 //	  run               call.go        one process; standby, deadline, group kill
 //	  parseReply        protocol.go    stdout to what the plugin changed
+//	  keepResult        result.go      what the plugin left out of a program's result
 //	Declared            absent.go      the hooks of a plugin that cannot be opened, all of which fail
 //	RunCommand          command.go     one of the plugin's commands, its output passed on as it arrives
 //	  atTerminal        terminal.go    the same for a user at a terminal, which the program then uses directly

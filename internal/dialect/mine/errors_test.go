@@ -26,6 +26,8 @@ func TestErrorRules(t *testing.T) {
 		{"malformed JSON response, another status", "status", hook.Garbled, "parse error: status is neither ok nor error"},
 		{"plugin crash", "crash", hook.Crash, "plugin exited unexpectedly (exit code 3)"},
 		{"plugin crash by a signal", "kill-self", hook.Crash, "plugin exited unexpectedly (SIGKILL)"},
+		{"an error object on stdout with an exit code", "refuse-wrongly", hook.Crash,
+			`plugin exited unexpectedly (exit code 1): stderr is empty, and stdout is "{\"status\":\"error\",`},
 		{"JSON on stderr", "refuse", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
 		{"stderr that is not JSON is shown raw", "words", hook.Crash, "Traceback:\n  boom"},
 		{"status error with exit 0", "refuse-stdout", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},

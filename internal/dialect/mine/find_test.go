@@ -79,6 +79,11 @@ func TestBroken(t *testing.T) {
 			dialect.Broken, []string{"over 256 KiB"}, ""},
 		{"binary missing", func(r *rig) string { return r.folder("p", manifestOf("p", "")) },
 			dialect.Broken, []string{"missing", "mine-plugin-p", "reinstall"}, "reinstall the plugin"},
+		{"binary missing, another program is there", func(r *rig) string {
+			dir := r.folder("p", manifestOf("p", ""))
+			r.must(os.WriteFile(filepath.Join(dir, "main.sh"), []byte("#!/bin/sh\n"), 0o755))
+			return dir
+		}, dialect.Broken, []string{"missing", "mine-plugin-p", `entrypoint = "main.sh"`, "reinstall"}, `write entrypoint = "main.sh" in mine-plugin.toml`},
 		{"not executable", func(r *rig) string {
 			dir := r.folder("p", manifestOf("p", "entrypoint = \"run.py\"\n"))
 			r.must(os.WriteFile(filepath.Join(dir, "run.py"), []byte("#!/bin/sh\n"), 0o644))

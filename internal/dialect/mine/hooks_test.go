@@ -246,7 +246,7 @@ case $line in *'"type":"hook"'*) ;; *) exit ;; esac
 vars=$(env | sed 's/=.*//' | grep -v '^\(PWD\|OLDPWD\|SHLVL\|_\)$' | sort | tr '\n' ' ')
 printf '{"status":"ok","context":{"result":"%s|%s|%s|%s"}}' "$vars" "$MINE_CONFIG_DIR" "$MINE_DATA_DIR" "$PWD"
 `)
-			out := fired(t, hook.CommandBefore, `{"command":"c"}`, r.open()[0].Hooks()...)
+			out := fired(t, hook.CommandAfter, `{"command":"c"}`, r.open()[0].Hooks()...)
 			var got struct{ Result string }
 			if err := json.Unmarshal(out.Payload, &got); err != nil {
 				t.Fatal(err)

@@ -76,7 +76,8 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 }
 
 // checkHealth sends the event health. The status has an error if the plugin reports one or cannot
-// be started. A plugin that does not know the event has no error.
+// be started. A plugin that fails otherwise may not know the event, which is optional, so that is
+// only a doubt. A plugin that ends without an answer is well.
 func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {
@@ -88,8 +89,16 @@ func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	case errors.Is(err, hook.Refused), errors.Is(err, hook.Outdated), errors.Is(err, hook.Unavailable):
 		return dialect.Status{Health: hook.LastWords(err.Error()), Err: err}
 	}
-	return dialect.Status{Health: "no answer to health: " + hook.LastWords(err.Error())}
+	st := dialect.Status{Health: "no answer to health: " + hook.LastWords(err.Error())}
+	if !errors.Is(err, errMute) {
+		st.Doubt = dialect.WithFix(fmt.Errorf("its health check failed, although its hooks can be used: %s", hook.LastWords(err.Error())),
+			`let it answer the event health with {"status":"ok"}, or exit with 0 and say nothing`)
+	}
+	return st
 }
+
+// errMute is the error of an answer to health that is empty, or not about health.
+var errMute = errors.New("it did not say that it is ok")
 
 // healthOf returns nil if the answer is {"status":"ok"}: docs/protocols/mine.md, row M57.
 func (p *plugin) healthOf(r *proc.Result) error {
@@ -104,5 +113,5 @@ func (p *plugin) healthOf(r *proc.Result) error {
 			return nil
 		}
 	}
-	return errors.New("it did not say that it is ok")
+	return errMute
 }

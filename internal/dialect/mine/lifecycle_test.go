@@ -55,14 +55,15 @@ func TestHealth(t *testing.T) {
 	for _, c := range []struct {
 		behaviour, health string
 		unwell            bool
+		doubt             string
 	}{
-		{"p", "ok", false},
-		{"unwell", "vault not found (VAULT_NOT_FOUND)", true},
-		{"unwell-exit", "vault not found (VAULT_NOT_FOUND)", true},
-		{"deaf", "no answer to health: KeyError: 'context'", false},
-		{"mute", "no answer to health: it did not say that it is ok", false},
-		{"rambling", "no answer to health: parse error", false},
-		{"sleepy", "no answer to health: no end within 1s", false},
+		{"p", "ok", false, ""},
+		{"unwell", "vault not found (VAULT_NOT_FOUND)", true, ""},
+		{"unwell-exit", "vault not found (VAULT_NOT_FOUND)", true, ""},
+		{"deaf", "no answer to health: KeyError: 'context'", false, "its health check failed, although its hooks can be used: KeyError: 'context'"},
+		{"mute", "no answer to health: it did not say that it is ok", false, ""},
+		{"rambling", "no answer to health: parse error", false, "parse error"},
+		{"sleepy", "no answer to health: no end within 1s", false, "no end within 1s"},
 	} {
 		t.Run(c.behaviour, func(t *testing.T) {
 			t.Parallel()
@@ -76,6 +77,9 @@ func TestHealth(t *testing.T) {
 			st := p.Status()
 			if !strings.HasPrefix(st.Health, c.health) || (st.Err != nil) != c.unwell || st.Pid != 0 {
 				t.Errorf("status %+v", st)
+			}
+			if (st.Doubt != nil) != (c.doubt != "") || st.Doubt != nil && !strings.Contains(st.Doubt.Error(), c.doubt) {
+				t.Errorf("doubt %v, want %q", st.Doubt, c.doubt)
 			}
 		})
 	}

@@ -123,6 +123,7 @@ func (m *manifest) readHooks(tables []*document.Table) {
 		if bad != nil {
 			t.Bad("command", "close the bracket, or write \\[ for a bracket itself", "%q is not a pattern", cut(r.pattern))
 		}
+		warnOfPattern(t, r.pattern)
 		r.stage = word(t, "stage", stages...)
 		mode := word(t, "mode", modeTransform, modeNotify)
 		if r.stage != "" && mode != "" && mode != modeOf(r.stage) {
@@ -231,6 +232,11 @@ func (m *manifest) readPermissions(t *document.Table) {
 			t.BadItem("env_vars", i, "", "%q is not the name of one variable", cut(name))
 		}
 	}
+	for i, dir := range m.permissions.filesystem {
+		if dir != "" && !filepath.IsAbs(dir) && !belowHome(dir) {
+			t.WarnItem("filesystem", i, `write an absolute path, or one that begins with "~/"`, "%q is ignored: it is neither absolute nor below ~", cut(dir))
+		}
+	}
 	t.EndWarning()
 }
 
@@ -282,12 +288,4 @@ func (p *permissions) names() []string {
 		names = append(names, "env:"+name)
 	}
 	return names
-}
-
-// matches reports whether a hook's pattern matches a command. A * also crosses dots
-// (docs/protocols/mine.md, row M27) and slashes, which mean the same as dots in a name.
-func matches(pattern, command string) bool {
-	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-	ok, err := path.Match(flat(pattern), flat(command))
-	return ok && err == nil
 }

@@ -238,6 +238,36 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// TestOddPatterns: a pattern in the syntax of a shell or a regular expression is a warning:
+// docs/protocols/mine.md, row M27.
+func TestOddPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"{rm,mv}":      `"{rm,mv}" matches only commands with "{" in their name: a pattern has only *, ? and […]`,
+		"git|rm":       `matches only commands with "|" in their name`,
+		"!rm":          `matches only commands with "!" in their name`,
+		"rm mv":        `matches only commands with " " in their name`,
+		"rm,mv":        `matches only commands with "," in their name`,
+		"^git$":        `matches only commands with "^" in their name`,
+		"/usr/bin/git": "matches no program: under `patchbay run` a command is the base name",
+		`rm\\ mv`:      "", "*": "", "todo.*": "", "[^a]*": "", "git-?": "", "g++": "", "bin/tool": "",
+	} {
+		_, problems, warnings := parseManifest("m", []byte(manifestOf("p", "[[hooks]]\ncommand = \""+pattern+"\"\nstage=\"notify\"\nmode=\"notify\"\n")))
+		if len(problems) > 0 || (len(warnings) > 0) != (want != "") || want != "" && (!strings.Contains(warnings[0].Message, want) || warnings[0].Fix == "") {
+			t.Errorf("%s: problems %v, warnings %v", pattern, problems, warnings)
+		}
+	}
+}
+
+// TestIgnoredFolders: a folder of filesystem that has no effect is a warning.
+func TestIgnoredFolders(t *testing.T) {
+	for folder, odd := range map[string]bool{"~": false, "~/notes": false, "/srv": false, "banana": true, "./x": true, "~bob/x": true} {
+		_, problems, warnings := parseManifest("m", []byte(manifestOf("p", "[permissions]\nfilesystem = [\""+folder+"\"]\n")))
+		if len(problems) > 0 || (len(warnings) > 0) != odd || odd && !strings.Contains(warnings[0].Message, "is ignored: it is neither absolute nor below ~") {
+			t.Errorf("%s: problems %v, warnings %v", folder, problems, warnings)
+		}
+	}
+}
+
 func FuzzParseManifest(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte("hooks = [{command = \"*\", a.b = [[1], {c = 2}]}]\n[[hooks.x]]\n[hooks.x.y]\nz = 1"))

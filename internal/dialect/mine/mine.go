@@ -142,11 +142,38 @@ func startable(path string, env dialect.Env) error {
 func explain(start *program.StartError) error {
 	switch info, err := os.Stat(start.Path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return &unstartable{start, "its program is missing: " + start.Path + "; reinstall the plugin"}
+		missing := *start
+		if other := otherProgram(start.Path); other != "" {
+			missing.Fix = fmt.Sprintf("write entrypoint = %q in %s, or rename that program, or reinstall the plugin", other, manifestFile)
+		}
+		return &unstartable{&missing, "its program is missing: " + start.Path + "; " + missing.Fix}
 	case err == nil && info.Mode().IsRegular() && !dialect.Executable(start.Path):
 		return &unstartable{start, "permission denied: its program " + start.Why + "; " + start.Fix}
 	}
 	return start
+}
+
+// otherProgram returns the name of the only executable file in the plugin's folder, or "" if there
+// is none, or several, or if path is not directly in that folder.
+func otherProgram(path string) string {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {
+		return ""
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var found []string
+	for _, f := range files {
+		if f.Type().IsRegular() && f.Name() != manifestFile && dialect.Executable(filepath.Join(dir, f.Name())) {
+			found = append(found, f.Name())
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
 }
 
 // unstartable is the error of a program that is missing or not executable.

@@ -32,8 +32,8 @@ func (p *permissions) needs(env dialect.Env) []capability.Capability {
 		}
 	}
 	for _, dir := range p.filesystem {
-		if below, ok := strings.CutPrefix(dir, "~"); ok && (below == "" || below[0] == '/') { // ~bob is the home of another user
-			dir = env.InHome(below)
+		if belowHome(dir) {
+			dir = env.InHome(dir[1:])
 		}
 		add(capability.WriteFS, dir)
 	}
@@ -48,3 +48,7 @@ func (p *permissions) needs(env dialect.Env) []capability.Capability {
 	}
 	return needs
 }
+
+// belowHome reports whether a path begins with the user's home, ~. ~bob is the home of another
+// user.
+func belowHome(dir string) bool { return dir == "~" || strings.HasPrefix(dir, "~/") }

@@ -108,14 +108,20 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	if err != nil || c == nil {
 		return reply, err
 	}
-	reply.Set, reply.Notes = t.apply(ev.Payload, &shown, c)
+	if err := c.keepResult(&shown); err != nil {
+		return reply, err
+	}
+	var notes []string
+	reply.Set, notes = t.apply(ev.Payload, &shown, c)
+	reply.Notes = append(c.notes, notes...)
 	return reply, nil
 }
 
 // notify calls a notify hook, whose stdout is ignored: docs/protocols/mine.md, row M38. It is
-// drained, so that the plugin does not block; one byte is the smallest limit there is.
+// drained, so that the plugin does not block; its beginning is for the error of a plugin that
+// failed and said so in the wrong place.
 func (p *plugin) notify(ctx context.Context, invocation json.RawMessage) error {
-	result, err := p.run(ctx, invocation, 1)
+	result, err := p.run(ctx, invocation, 1<<10)
 	if err != nil {
 		return err
 	}

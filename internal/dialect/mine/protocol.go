@@ -176,10 +176,11 @@ type changes struct {
 	args    []string
 	flags   hook.Object
 	result  json.RawMessage
+	notes   []string // what the reply has that the protocol does not know
 }
 
 // parseReply reads the stdout of a transform hook: docs/protocols/mine.md, rows M36 and M47. It
-// returns nil if nothing was changed.
+// returns nil if there is no reply.
 func parseReply(stdout []byte) (*changes, error) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -201,18 +202,24 @@ func parseReply(stdout []byte) (*changes, error) {
 	case status != statusOK && o.Get("status") != nil:
 		return nil, garbled("parse error: status is neither ok nor error: %s", cut(string(o.Get("status"))))
 	}
-	return parseContext(o.Get("context"))
+	c, err := parseContext(o.Get("context"))
+	if err == nil {
+		c.noteAnswer(o)
+	}
+	return c, err
 }
 
 func parseContext(raw json.RawMessage) (*changes, error) {
+	c := &changes{}
 	if dialect.Missing(raw) {
-		return nil, nil
+		return c, nil
 	}
 	o, err := rawjson.Parse(raw)
 	if err != nil {
 		return nil, garbled("parse error: context is not an object: %q", cut(string(raw)))
 	}
-	c := &changes{result: o.Get("result")}
+	c.noteUnknown("context", o, contextFields)
+	c.result = o.Get("result")
 	if v := o.Get("command"); !dialect.Missing(v) {
 		command, ok := rawjson.Unquote(v)
 		if !ok {

@@ -27,8 +27,8 @@ func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.stage, P
 
 // native lists the four stages at their own points: docs/protocols/mine.md, row M32.
 var native = []translation{
-	{stage: stagePrevalidate, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toCommand},
-	{stage: stagePreexec, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
+	{stage: stagePrevalidate, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toNewCommand},
+	{stage: stagePreexec, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toNewCommand},
 	{stage: stagePostexec, point: hook.CommandAfter, command: "command", show: ofCommand, apply: toCommand},
 	{stage: stageNotify, point: hook.CommandDone, command: "command", show: ofCommand},
 }
@@ -58,6 +58,17 @@ func toCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, 
 		set = append(set, hook.Field{Name: "result", Value: c.result})
 	}
 	return set, nil
+}
+
+// toNewCommand sets the fields of a command that has not run yet, which has no result.
+func toNewCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
+	if c.changesResult(shown) {
+		notes = append(notes, "the result is ignored: the command has not run yet")
+	}
+	rest := *c
+	rest.result = nil
+	set, _ = toCommand(p, shown, &rest)
+	return set, notes
 }
 
 // changesResult reports whether the plugin changed the result. A missing result was shown as null.

@@ -1,7 +1,9 @@
 package python
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -87,13 +89,18 @@ func or(v json.RawMessage, otherwise string) json.RawMessage {
 // changeCommand sets those of command, args and flags that were changed.
 func changeCommand(_, given, answer hook.Object) hook.Reply {
 	was, now := part(given, "call"), part(answer, "call")
-	set := differing(was, now, map[string]string{"tool_name": "command"})
-	for _, f := range differing(part(was, "input"), part(now, "input"), map[string]string{"args": "args", "flags": "flags"}) {
-		if f.Value[0] == '[' && f.Name == "args" || f.Value[0] == '{' && f.Name == "flags" {
-			set = append(set, f)
+	reply := hook.Reply{Verdict: hook.Continue, Set: differing(was, now, map[string]string{"tool_name": "command"})}
+	had := part(was, "input")
+	for _, f := range part(now, "input") {
+		switch {
+		case bytes.Equal(f.Value, had.Get(f.Name)):
+		case f.Value[0] == '[' && f.Name == "args" || f.Value[0] == '{' && f.Name == "flags":
+			reply.Set = append(reply.Set, f)
+		default:
+			reply.Notes = append(reply.Notes, fmt.Sprintf("%.80q in its input is ignored: a command has only args, a list, and flags, a dict", f.Name))
 		}
 	}
-	return hook.Reply{Verdict: hook.Continue, Set: set}
+	return reply
 }
 
 // resolveCommand sets the result of a command. A command has no field success.
@@ -102,7 +109,8 @@ func resolveCommand(_, _, answer hook.Object) hook.Reply {
 }
 
 // giveOutput shows the result of a command as a tool's result. The result of a program is {stdout,
-// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed.
+// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed. Of
+// a command that was refused or could not run, the reason is the error.
 func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
 	if program := programResult(output); program != nil {
@@ -110,6 +118,9 @@ func giveOutput(payload hook.Object) hook.Object {
 		if code := program.Get("exit_code"); !isNull(code) && string(code) != "0" {
 			ok, problem = "false", asError(program.Get("stderr"))
 		}
+	}
+	if why := payload.Get("error"); !isNull(why) {
+		ok, problem = "false", asError(why)
 	}
 	result := hook.Object{
 		{Name: "output", Value: asText(output)},
@@ -125,7 +136,11 @@ func changeOutput(payload, given, answer hook.Object) hook.Reply {
 	if program := programResult(payload.Get("result")); program != nil && len(set) > 0 {
 		set[0].Value = program.With(hook.Field{Name: "stdout", Value: set[0].Value}).JSON()
 	}
-	return hook.Reply{Verdict: hook.Continue, Set: set}
+	reply := hook.Reply{Verdict: hook.Continue, Set: set}
+	for _, f := range differing(part(given, "result"), part(answer, "result"), map[string]string{"success": "success", "error": "error"}) {
+		reply.Notes = append(reply.Notes, fmt.Sprintf("the %s of its answer is ignored: only a command's output can be changed", f.Name))
+	}
+	return reply
 }
 
 // programResult returns the result of a program that was run, or nil if the result is of another

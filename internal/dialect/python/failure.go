@@ -20,6 +20,8 @@ import (
 type LoadError struct {
 	Problem dialect.Problem
 
+	Warnings []Warning // what else is wrong with the file
+
 	reaches bool      // it failed because of a file, a module or the network
 	tried   bool      // … in a sandbox without any of these
 	kind    hook.Kind // how it ended the interpreter; "": it did not
@@ -43,13 +45,19 @@ func tooLong(path string, at place, within time.Duration) error {
 	return stopped(hook.Timeout, path, at, fmt.Sprintf("%s took more than %s to load", filepath.Base(path), within))
 }
 
+// The fixes for code that hangs, and for code that ends the interpreter.
+var stopFixes = map[hook.Kind]string{
+	hook.Timeout: "do slow work in a handler, not at the top of the file",
+	hook.Crash:   "remove what ends the process, such as os._exit: the other plugins need it too",
+}
+
 // fatal returns the error of code that ended the interpreter while it was loaded.
 func fatal(path string, process *proc.Process) error {
 	return stopped(hook.Crash, path, place{}, "the code ended the interpreter: "+process.Exit().String())
 }
 
 func stopped(kind hook.Kind, path string, at place, message string) error {
-	e := &LoadError{kind: kind, Problem: dialect.Problem{Path: path, Message: message}}
+	e := &LoadError{kind: kind, Problem: dialect.Problem{Path: path, Message: message, Fix: stopFixes[kind]}}
 	if at.path != "" {
 		e.Problem.Line, e.Problem.Column = at.line, 1
 	}
@@ -65,14 +73,23 @@ func (e *LoadError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Message)
 }
 
-// Problems lists the faults of the file. Python stops at the first.
+// Problems lists the faults of the file. Python stops at the first; the others are found by reading.
 func (e *LoadError) Problems() []dialect.Problem {
 	p := e.Problem
-	if p.Fix == "" && p.Line > 0 {
-		p.Fix = "correct that line"
+	p.Fix = e.Fix()
+	list := []dialect.Problem{p}
+	for _, w := range e.Warnings {
+		list = append(list, dialect.Problem{Path: p.Path, Message: w.Text, Fix: w.Fix})
 	}
-	p.Fix = cmp.Or(p.Fix, "correct the file")
-	return []dialect.Problem{p}
+	return list
+}
+
+// Fix returns how to correct the file.
+func (e *LoadError) Fix() string {
+	if e.Problem.Fix == "" && e.Problem.Line > 0 {
+		return fmt.Sprintf("correct line %d", e.Problem.Line)
+	}
+	return cmp.Or(e.Problem.Fix, "correct the file")
 }
 
 // loadFailure returns a [*LoadError] if the runner reports a fault of the file.
@@ -87,7 +104,7 @@ func loadFailure(path string, err error, process *proc.Process) error {
 			return hook.Failure(hook.Garbled, err)
 		}
 	}
-	return &LoadError{reaches: place.Reaches,
+	return &LoadError{reaches: place.Reaches, Warnings: warnings(place.Warnings, place.Fixes),
 		Problem: dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
 }
 

@@ -2,8 +2,12 @@ package python
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // A voice is a name in the runner's log and the plugin that it means: the name of the file while it
@@ -23,15 +27,50 @@ func (r *runner) listen(name string, p *plugin) {
 // logLine logs a line of the runner's stderr for its plugin. A line without a mark was written by a
 // subprocess or with os.write. It most likely belongs to the plugin that was called last.
 func (r *runner) logLine(line string) {
-	marked, ok := strings.CutPrefix(line, logMark)
-	if !ok {
+	l := parseLine(line)
+	if !l.marked {
 		r.voice().Info("stderr", "line", line)
 		return
 	}
+	r.voiceOf(l.plugin).Log(context.Background(), levelOf(l.level), "stderr", "line", l.text)
+}
+
+// A logLine is a line of an interpreter's stderr.
+type logLine struct {
+	marked              bool // by the runner, with plugin and level
+	plugin, level, text string
+}
+
+func parseLine(line string) logLine {
+	marked, ok := strings.CutPrefix(line, logMark)
+	if !ok {
+		return logLine{text: line}
+	}
 	name, rest, _ := strings.Cut(marked, logMark)
 	level, text, _ := strings.Cut(rest, logMark)
-	r.voiceOf(name).Log(context.Background(), levelOf(level), "stderr", "line", text)
+	return logLine{true, name, level, text}
 }
+
+// saidBy returns the part of an interpreter's stderr that a plugin may have written: the lines with
+// one of its names, and those without a mark. The stacks of an interpreter that was ended say where
+// it was, not why ([blockedAt] reads them).
+func saidBy(stderr string, names ...string) string {
+	var said []string
+	for i, line := range strings.Split(stderr, "\n") {
+		l := parseLine(line)
+		switch {
+		case i == 0 && len(stderr) >= stderrTail: // only the end of a line: it is unknown whose
+		case l.marked && !slices.Contains(names, l.plugin):
+		case !l.marked && (frame.Regexp().MatchString(line) || stackHead.Regexp().MatchString(line)):
+		default:
+			said = append(said, l.text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(said, "\n"))
+}
+
+// stderrTail is how much of its stderr a [proc.Process] stores.
+const stderrTail = 4 << 10
 
 func (r *runner) voiceOf(name string) *slog.Logger {
 	r.mu.Lock()
@@ -72,4 +111,12 @@ func levelOf(letter string) slog.Level {
 		return slog.LevelError
 	}
 	return slog.LevelInfo
+}
+
+// own removes from an error what other plugins wrote to the stderr of the interpreter.
+func (p *plugin) own(err error) error {
+	if failed, ok := errors.AsType[*hook.Error](err); ok {
+		failed.Stderr = saidBy(failed.Stderr, p.name, stem(p.path))
+	}
+	return err
 }

@@ -17,6 +17,8 @@ const (
 	startTimeout = 30 * time.Second
 	// loadTimeout allows for a plugin with many imports: docs/protocols/python.md, row P3.
 	loadTimeout = 20 * time.Second
+	// slowLoad is when the log says which file keeps the others waiting.
+	slowLoad = 3 * time.Second
 	// restartWait is how long a call waits for an interpreter that is being restarted.
 	restartWait = 3 * time.Second
 	// restartPause is the longest pause before an interpreter that keeps crashing is started again.
@@ -79,6 +81,9 @@ type placeJSON struct {
 	Fix    string `json:"fix"`
 
 	Reaches bool `json:"reaches"` // it failed because of a file, a module or the network
+
+	Warnings []string `json:"warnings"` // what else is wrong with the file
+	Fixes    []string `json:"fixes"`    // of the warnings
 }
 
 // raisedJSON is the data of an error about an exception in a handler.

@@ -66,14 +66,7 @@ type description struct {
 	Metadata    json.RawMessage `json:"metadata"`
 	Description string          `json:"description"`
 	Warnings    []string        `json:"warnings"`
-}
-
-// oddities returns the runner's warnings, and one about a file without hooks.
-func (d *description) oddities() []string {
-	if len(d.Hooks) > 0 {
-		return d.Warnings
-	}
-	return append(slices.Clone(d.Warnings), "no function in it has a decorator, so it is never called")
+	Fixes       []string        `json:"fixes"` // of the warnings
 }
 
 func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -143,12 +136,16 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	if err := p.lend(ctx, i); err != nil {
 		return err
 	}
+	slow := time.AfterFunc(slowLoad, func() {
+		p.log.Warn("its file is still being loaded", "limit", p.runner.loadTimeout.String(), "fix", stopFixes[hook.Timeout])
+	})
 	result, err := i.ask(ctx, p.runner.loadTimeout, method, hook.Object{{Name: "path", Value: rawjson.String(p.path)}})
+	slow.Stop()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && !i.answers(ctx):
 		return p.hung(i, file)
 	case err != nil:
-		return p.refused(file, loadFailure(p.path, err, i.process))
+		return p.refused(file, p.own(loadFailure(p.path, err, i.process)))
 	}
 	return p.adopt(file, result)
 }
@@ -173,17 +170,6 @@ func (p *plugin) vet() error {
 	return &LoadError{Problem: problem}
 }
 
-// note reports warnings about the file to the log and to the findings.
-func (p *plugin) note(warnings []string) {
-	for _, w := range warnings {
-		p.log.Warn(w, dialect.FindingKey, true)
-		if p.rt == nil || p.rt.Note == nil {
-			continue
-		}
-		p.rt.Note(dialect.Problem{Path: p.path, Message: w, Fix: "correct the file"}, false)
-	}
-}
-
 // lend passes on the variables that the configuration names for this plugin. The interpreter has
 // one environment, so the other plugins see them too.
 func (p *plugin) lend(ctx context.Context, i *interpreter) error {
@@ -194,6 +180,7 @@ func (p *plugin) lend(ctx context.Context, i *interpreter) error {
 // loaded again until it is changed. If a handler of another plugin blocked it, this plugin has only
 // lost its interpreter.
 func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
+	p.runner.killed.Store(true)
 	i.kill()
 	at := p.runner.culprit(i.process.Stderr(), p.path)
 	if at.path != "" && at.path != p.path {
@@ -226,7 +213,7 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	if taken(about.Name, p.path) {
 		about.Name = stem(p.path) // a sandboxed interpreter cannot see the other file
 	}
-	p.note(about.oddities())
+	p.note(append(about.oddities(), about.misnamed(p.path)...))
 	first := p.take(file, about)
 	if !first || about.Name == p.name {
 		return nil

@@ -78,6 +78,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	if err != nil {
 		return nil, err
 	}
+	noteSettings(f.Name, s, rt)
 	p := newPlugin(d, r, f, s, rt)
 	if err := p.open(ctx); err != nil {
 		d.release(ctx, r)

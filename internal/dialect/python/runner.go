@@ -34,6 +34,7 @@ type runner struct {
 	loading chan struct{}          // of capacity 1: only one plugin is opened at a time, so that it is clear which one hangs
 	under   atomic.Int64           // calls under way
 	absent  atomic.Bool            // a call has waited in vain for a restart; until the interpreter is up, no other call waits
+	killed  atomic.Bool            // the interpreter was ended because it was blocked
 	last    atomic.Pointer[plugin] // the plugin that was called last, to which unmarked output is assigned
 
 	mu      sync.Mutex // protects the fields below
@@ -57,15 +58,27 @@ func newRunner(rt *dialect.Runtime, loadTimeout time.Duration) *runner {
 func (r *runner) start() {
 	defer close(r.started)
 	r.kept, r.err = proc.Keep(r.starting, proc.KeepOptions[*interpreter]{
-		Open:    r.connect,
-		Close:   (*interpreter).close,
-		Backoff: proc.Backoff{Max: restartPause},
-		OnExit: func(exit proc.Exit, stderr string) {
-			r.voice().Warn("interpreter ended, and is restarted", "exit", exit.String(), "stderr", hook.LastWords(stderr))
-		},
+		Open:      r.connect,
+		Close:     (*interpreter).close,
+		Backoff:   proc.Backoff{Max: restartPause},
+		OnExit:    r.exited,
 		OnRetry:   func(err error) { r.voice().Warn("interpreter cannot be restarted yet", "err", err) },
 		OnRestart: func(int) { r.announce() },
 	})
+}
+
+// exited logs the end of an interpreter. If it was ended because it was blocked, or ended while a
+// file was loaded, another message or error says so.
+func (r *runner) exited(exit proc.Exit, stderr string) {
+	level := slog.LevelWarn
+	if r.killed.Swap(false) || len(r.loading) > 0 {
+		level = slog.LevelInfo
+	}
+	attrs := []any{"exit", exit.String()}
+	if words := hook.LastWords(saidBy(stderr)); words != "" {
+		attrs = append(attrs, "stderr", words)
+	}
+	r.voice().Log(context.Background(), level, "interpreter ended, and is restarted", attrs...)
 }
 
 // stop ends the interpreter.
@@ -169,7 +182,7 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	if errors.Is(err, context.DeadlineExceeded) && time.Since(began)+grace >= p.limit {
 		return nil, r.overdue(ctx, i, p, name)
 	}
-	return nil, callFailure(err, i.process)
+	return nil, p.own(callFailure(err, i.process))
 }
 
 // overdue handles a call without an answer. The runner itself enforces a handler's limit. If the
@@ -180,6 +193,7 @@ func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name st
 		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
 	}
 	p.log.Warn("stderr", "line", fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
+	r.killed.Store(true)
 	i.kill()
 	at := r.culprit(i.process.Stderr(), "")
 	r.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())

@@ -93,8 +93,11 @@ func (t *translation) reply(payload, given hook.Object, answer json.RawMessage) 
 		return reply, hook.Failure(hook.Garbled, fmt.Errorf("the answer is not an object: %.80q", answer))
 	}
 	note, noted := o.String("note")
-	if opinion := !noted || len(o) > 1; opinion && t.apply != nil {
+	switch opinion := !noted || len(o) > 1; {
+	case opinion && t.apply != nil:
 		reply = t.apply(payload, given, o)
+	case opinion:
+		reply.Notes = append(reply.Notes, fmt.Sprintf("its answer is ignored: %s takes none", t.point))
 	}
 	if noted {
 		reply.Notes = append(reply.Notes, note)

@@ -53,6 +53,8 @@ func TestGiven(t *testing.T) {
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"a\n","success":true,"error":null}}`},
 		{"a program that failed", onToolResult, hook.CommandDone, `{"command":"ls","result":{"stdout":"","stderr":"no","exit_code":2}}`,
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"","success":false,"error":"no"}}`},
+		{"a command that was refused", onToolResult, hook.CommandDone, `{"command":"ls","result":null,"error":"refused"}`,
+			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"","success":false,"error":"refused"}}`},
 		{"another result of a command", onToolResult, hook.CommandAfter, `{"command":"ls","result":[1]}`,
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"[1]","success":true,"error":null}}`},
 		{"a model's reply is a text", onFinal, hook.ModelReply, `{"text":"hi","tool_calls":[]}`, `{"text":"hi"}`},
@@ -191,6 +193,21 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 		out := s.fire("r", hook.CommandBefore, `{"command":"echo","args":["hi"],"flags":{}}`)
 		if want := `{"command":"echo","args":["hi","echo hi"],"flags":{}}`; string(out.Payload) != want {
 			t.Errorf("payload %s, %v", out.Payload, step(t, out).Err)
+		}
+	})
+	t.Run("what a command does not have is noted", func(t *testing.T) {
+		was := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","input":{"args":[],"flags":{}}}`)}}
+		now := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","input":{"args":"a","flags":{},"timeout":30}}`)}}
+		reply := changeCommand(nil, was, now)
+		if len(reply.Set) != 0 || len(reply.Notes) != 2 || !strings.HasPrefix(reply.Notes[1], `"timeout" in its input is ignored: `) {
+			t.Errorf("reply %+v", reply)
+		}
+	})
+	t.Run("an answer at a point that takes none is noted", func(t *testing.T) {
+		s.connect(onToolResult, hook.CommandDone)
+		out := s.fire("r", hook.CommandDone, `{"command":"echo","result":"hi"}`)
+		if notes := step(t, out).Notes; len(notes) != 1 || notes[0] != "its answer is ignored: command.done takes none" {
+			t.Errorf("notes %q", notes)
 		}
 	})
 	t.Run("a command's output is transformed", func(t *testing.T) {

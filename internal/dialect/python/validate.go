@@ -36,7 +36,7 @@ type Validated struct {
 	Name     string          `json:"name"`
 	Hooks    []string        `json:"hooks"` // in the order of a request
 	Metadata json.RawMessage `json:"metadata"`
-	Warnings []string        `json:"-"`
+	Warnings []Warning       `json:"-"`
 	Called   string          `json:"-"` // the name in __plugin__; another file may have it
 }
 
@@ -104,7 +104,7 @@ func (d *Dialect) describe(ctx context.Context, i *interpreter, draft Draft, res
 // trialLaunch returns the launch of an interpreter for one draft, confined as its plugin would be.
 func trialLaunch(rt *dialect.Runtime, name string) *launch {
 	l := &launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir,
-		log:  func(line string) { rt.Log.Debug("stderr", "line", line) },
+		log:  func(line string) { rt.Log.Debug("stderr", "line", parseLine(line).text) },
 		peer: wire.PeerOptions{Options: wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest)}}}
 	l.confine = func(s proc.Spec) proc.Spec {
 		if path, err := Path(rt.Env, name); err == nil {

@@ -26,6 +26,24 @@ def arguments(params: dict[str, Any]) -> list[Any]:
     return given
 
 
+def unencodable(value: Any, name: str) -> str:
+    """Return which part of a value is not JSON, in words, or "" if it is not known. name is what the value is called."""
+    if isinstance(value, dict):
+        parts = [(item, f"{name}[{key!r}]") for key, item in value.items()]
+        odd = [key for key in value if not isinstance(key, (str, int, float, bool, type(None)))]
+        if odd:
+            return f"{name} has a key of type {type(odd[0]).__name__}, which JSON does not have"
+    elif isinstance(value, (list, tuple)):
+        parts = [(item, f"{name}[{number}]") for number, item in enumerate(value)]
+    elif isinstance(value, float) and value - value != 0:
+        return f"{name} is {value}, which JSON does not have"
+    elif isinstance(value, (str, int, float, type(None))):
+        return ""
+    else:
+        return f"{name} is of type {type(value).__name__}, which JSON does not have"
+    return next(filter(None, (unencodable(item, place) for item, place in parts)), "")
+
+
 def answer(value: Any) -> dict[str, Any] | None:
     """Return a handler's answer as JSON; its type was checked. None changes nothing."""
     if isinstance(value, ToolCall):
@@ -48,6 +66,7 @@ def described(plugin: LoadedPlugin) -> dict[str, Any]:
         "metadata": _plain(plugin.metadata),
         "description": plugin.description,
         "warnings": plugin.warnings,
+        "fixes": [getattr(warning, "fix", "") for warning in plugin.warnings],
     }
 
 
@@ -57,6 +76,13 @@ def raised(error: BaseException | None) -> dict[str, Any] | None:
         return None
     frames = traceback.extract_tb(error.__traceback__, limit=1)
     return {"type": type(error).__name__, "line": frames[0].lineno if frames else 0}
+
+
+def remark(value: Any) -> str:
+    """Return a note about an answer that is used, but probably was not meant so, or ""."""
+    if isinstance(value, ToolResult) and value.output is None:
+        return "the output of its ToolResult is None: the result is empty"
+    return ""
 
 
 def _text(value: Any) -> str:

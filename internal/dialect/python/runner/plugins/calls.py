@@ -16,6 +16,7 @@ from . import bodies, wire
 from .contexts import Contexts
 from .invocation import DEFAULT_LIMIT, HookError, HookTimeout, Invocation, failure, overrun, report
 from .loader import LoadedPlugin
+from .models import ToolCall
 
 BEGIN = "on_begin"
 
@@ -101,13 +102,25 @@ class Call:
         """Send a handler's answer. Return an error if it cannot be encoded as JSON."""
         try:
             answer = bodies.answer(value)
-            if self._note:
-                answer = {**(answer or {}), "note": self._note}
+            note = "; ".join(filter(None, (self._note, bodies.remark(value))))
+            if note:
+                answer = {**(answer or {}), "note": note}
             self._desk.reply(self._ident, answer)
             return None
         except RecursionError:  # so deep that Python cannot encode it
             failed = failure(self._plugin, self._hook, wire.TooDeepError())
         except Exception as error:  # a plugin's objects may raise anything while they are encoded
-            failed = failure(self._plugin, self._hook, error)
+            failed = failure(self._plugin, self._hook, self._not_json(value) or error)
         report(self._plugin, failed)
         return failed
+
+    def _not_json(self, value: Any) -> TypeError | None:
+        """Return an error that names the part of an answer that is not JSON, and the handler."""
+        part = ""
+        try:
+            part = bodies.unencodable(value.input, "its ToolCall's input") if isinstance(value, ToolCall) else ""
+        except Exception:  # from the plugin's own objects, or nested too deeply
+            pass
+        handler = self._plugin.hooks[self._hook]
+        line = getattr(getattr(handler, "__code__", None), "co_firstlineno", 0)
+        return TypeError(f"{part} ({self._plugin.path.name}, line {line}, {handler.__name__})") if part and line else None

@@ -11,13 +11,34 @@ from typing import Any, TypeVar
 # In the order of a request, which is also the order of all lists of hooks.
 HOOKS = ("on_begin", "on_tool_call", "on_resolve_tool", "on_tool_result", "on_final", "on_done")
 
+# What the handler of each hook is called with.
+PARAMETERS = {
+    "on_begin": ("ctx",),
+    "on_tool_call": ("ctx", "call"),
+    "on_resolve_tool": ("ctx", "call"),
+    "on_tool_result": ("ctx", "call", "result"),
+    "on_final": ("ctx", "text"),
+    "on_done": ("ctx",),
+}
+
 _MARK = "__plugin_hooks__"
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
+class ParenthesesError(TypeError):
+    """A decorator was called like a function: @on_done()."""
+
+    def __init__(self, hook: str):
+        super().__init__(f"@{hook} takes no arguments: write it without parentheses")
+        self.fix = f"write @{hook} without parentheses"
+
+
 def _decorator(hook: str) -> Callable[[Handler], Handler]:
-    def decorate(handler: Handler) -> Handler:
+    def decorate(*handlers: Handler, **options: Any) -> Handler:
+        if len(handlers) != 1 or options:
+            raise ParenthesesError(hook)
+        handler = handlers[0]
         if not callable(handler):
             raise TypeError(f"@{hook} is for functions, not for {type(handler).__name__}")
         setattr(handler, _MARK, (*hooks_of(handler), hook))

@@ -26,6 +26,9 @@ from .loader import (
     first_line,
     meant,
     no_hook,
+    odd_fields,
+    two_handlers,
+    uncallable,
     unmarked,
 )
 
@@ -50,7 +53,7 @@ def inspect_plugin_source(source: str | bytes, path: Path) -> LoadedPlugin:
         hooks={hook: _not_run for hook in decorators.HOOKS if hook in hooks},
         metadata=metadata,
         description=first_line(metadata.get("description") or ast.get_docstring(tree)),
-        warnings=warnings,
+        warnings=[*warnings, *odd_fields(metadata)],
     )
 
 
@@ -94,12 +97,26 @@ def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], l
             if hook is None:
                 continue
             if found.get(hook, name) != name:
-                warnings.append(f"{hook} has two handlers, {found[hook]} and {name}: {name} is used")
+                warnings.append(two_handlers(hook, found[hook], name))
             found[hook] = name
+    for hook, name in found.items():
+        _check_call(hook, functions[name], path)
     for name, function in functions.items():
         if not function.decorator_list:
             warnings += filter(None, [unmarked(name, found)])
     return found, warnings
+
+
+def _check_call(hook: str, function: _Function, path: Path) -> None:
+    """Raise PluginError if a handler cannot be called with what its hook passes. Other decorators may change that."""
+    arguments, given = function.args, len(decorators.PARAMETERS[hook])
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    fits = positional - len(arguments.defaults) <= given and (arguments.vararg or given <= positional)
+    if len(function.decorator_list) > 1 or fits and None not in arguments.kw_defaults:
+        return
+    start = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
+    takes = f"({ast.unparse(arguments)})"
+    raise uncallable(hook, f"{start} {function.name}", takes, path, function.lineno, function.col_offset + 1)
 
 
 def _hook(decorator: ast.expr, path: Path) -> str | None:
@@ -108,7 +125,8 @@ def _hook(decorator: ast.expr, path: Path) -> str | None:
     if not (isinstance(target, ast.Name) and target.id in decorators.HOOKS):
         return None
     if called:
-        raise _at(decorator, f"TypeError: @{target.id} takes no arguments: write it without parentheses", path)
+        error = decorators.ParenthesesError(target.id)
+        raise PluginError(f"TypeError: {error}", path, decorator.lineno, decorator.col_offset + 1, error.fix)
     return target.id
 
 

@@ -35,6 +35,9 @@ _LARGEST = 4 << 20
 # The names that the loader adds to a module.
 INJECTED = (*decorators.HOOKS, "PluginContext", "ToolCall", "ToolResult")
 
+# The fields of __plugin__ that are used. A plugin may have others for itself.
+_FIELDS = ("api", "name", "version", "description")
+
 # Every load makes a new module, so that a failed reload leaves the old one intact.
 _numbers = itertools.count(1)
 
@@ -54,14 +57,27 @@ class LoadedPlugin:
     module: ModuleType | None = None
 
 
+class Advice(str):
+    """A warning about a file, with its fix."""
+
+    fix: str
+
+    def __new__(cls, text: str, fix: str) -> Advice:
+        advice = super().__new__(cls, text)
+        advice.fix = fix
+        return advice
+
+
 class PluginError(ImportError, ValueError):
     """A file is not a plugin. line and column count from 1, and are 0 if they are unknown.
 
     reaches: it failed because of something outside, such as a file, a module or the network.
+    warnings: what else is wrong with the file, as far as that is known without running it.
     """
 
     def __init__(self, message: str, path: Path, line: int = 0, column: int = 0, fix: str = "", reaches: bool = False):
         super().__init__(message, path=str(path))
+        self.warnings: list[str] = []
         self.line = line
         self.column = column
         self.fix = fix
@@ -109,7 +125,9 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         unknown = _execute(module, source, path)
         metadata = checked_metadata(getattr(module, "__plugin__", {}), source, path)
         hooks, warnings = _handlers(module)
-        warnings = [*map(no_hook, unknown), *warnings]
+        for hook, handler in hooks.items():
+            check_call(hook, handler, source, path)
+        warnings = [*map(no_hook, unknown), *warnings, *odd_fields(metadata)]
     except BaseException:
         discard(module)
         raise
@@ -162,6 +180,7 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
         setattr(module, hook, getattr(decorators, hook))
     for model in (models.PluginContext, models.ToolCall, models.ToolResult):
         setattr(module, model.__name__, model)
+    stand_ins: dict[str, Any] = {}
     try:
         # Without dont_inherit, the future statements of this file would apply to the plugin too.
         code = compile(source, str(path), "exec", dont_inherit=True)
@@ -169,7 +188,11 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
         module.__dict__.update(stand_ins)
         exec(code, module.__dict__)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        raise fault(error, path) from error
+        failed = fault(error, path)
+        # Another name may be a decorator that the file defines further below.
+        missed = [name for name in stand_ins if module.__dict__.get(name) is _stand_in and nearest(name, decorators.HOOKS)]
+        failed.warnings = [no_hook(name) for name in missed]
+        raise failed from error
     unknown = [name for name in stand_ins if module.__dict__.get(name) is _stand_in]
     for name in unknown:
         del module.__dict__[name]
@@ -195,20 +218,34 @@ def unknown_hooks(tree: ast.Module) -> list[str]:
 def no_hook(name: str) -> str:
     """Return the warning about a decorator that is named like a hook but is not one."""
     near = nearest(name, decorators.HOOKS)
-    return f"there is no hook {name}, so what it decorates handles nothing" + (f": did you mean @{near}?" if near else "")
+    text = f"there is no hook {name}, so what it decorates handles nothing"
+    if near:
+        return Advice(f"{text}: did you mean @{near}?", f"write @{near} instead of @{name}")
+    return Advice(text, "the hooks are " + ", ".join(decorators.HOOKS))
 
 
 def fault(error: BaseException, path: Path) -> PluginError:
     """Return the error of a file that does not compile or run, with its place."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
-    message = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    kind = (TypeError if isinstance(error, decorators.ParenthesesError) else type(error)).__name__
+    message = f"{kind}: {message}" if message else kind
     if isinstance(error, NameError):
         message += meant(error.name)
     line, column = _place(error, str(path))
-    fix = ""
+    return PluginError(message, path, line, column, _fix(error, line), _reaches(error))
+
+
+def _fix(error: BaseException, line: int) -> str:
+    """Return how to fix a file that does not compile or run, or "" if there is nothing more to say than the error."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        fix = f"install the module {error.name} for {sys.executable}"
-    return PluginError(message, path, line, column, fix, _reaches(error))
+        return f"install the module {error.name} for {sys.executable}"
+    if isinstance(error, decorators.ParenthesesError):
+        return error.fix
+    if isinstance(error, SyntaxError) and line:
+        return f"correct line {line}, which is not valid Python"
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return "remove what ends the program: the file is loaded into an interpreter that other plugins use too"
+    return ""
 
 
 def meant(name: object) -> str:
@@ -230,7 +267,8 @@ def unmarked(name: str, handled: Container[str]) -> str:
     hook = name if name in decorators.HOOKS else nearest(name, decorators.HOOKS) if name.startswith("on_") else ""
     if not hook or hook in handled:
         return ""
-    return f"the function {name} handles nothing: did you mean to put @{hook} before it?"
+    return Advice(f"the function {name} handles nothing: did you mean to put @{hook} before it?",
+                  f"put @{hook} before it, or give it another name")
 
 
 def _reaches(error: BaseException | None) -> bool:
@@ -257,24 +295,77 @@ def _place(error: BaseException, filename: str) -> tuple[int, int]:
 def checked_metadata(declared: Any, source: str | bytes, path: Path) -> dict[str, Any]:
     """Return __plugin__ with its defaults. Raises PluginError if it is not valid."""
     if not isinstance(declared, dict):
-        raise _misdeclared(f"__plugin__ must be a dict, not {type(declared).__name__}", source, path)
+        fix = f'write __plugin__ = {{"api": "{API_VERSION}", "name": "{path.stem}"}}'
+        raise _misdeclared(f"__plugin__ must be a dict, not {type(declared).__name__}", fix, source, path)
     metadata = {"api": API_VERSION, "name": path.stem, **declared}
     if str(metadata["api"]).split(".")[0] != API_VERSION.split(".")[0]:
         message = f"Incompatible plugin API version: {metadata['api']} (expected {API_VERSION})"
-        raise _misdeclared(message, source, path)
+        raise _misdeclared(message, f'write "api": "{API_VERSION}"', source, path)
     name = metadata["name"]
     if not (isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST_NAME):
         message = f"the name in __plugin__ must be a string of 1 to {_LONGEST_NAME} printable characters"
-        raise _misdeclared(message, source, path)
+        raise _misdeclared(message, f'write "name": "{path.stem}", or leave it out', source, path)
     return metadata
 
 
-def _misdeclared(message: str, source: str | bytes, path: Path) -> PluginError:
+def _misdeclared(message: str, fix: str, source: str | bytes, path: Path) -> PluginError:
     for statement in ast.parse(source).body:
         targets = getattr(statement, "targets", [getattr(statement, "target", None)])
         if any(isinstance(t, ast.Name) and t.id == "__plugin__" for t in targets):
-            return PluginError(message, path, statement.lineno, statement.col_offset + 1)
-    return PluginError(message, path)
+            return PluginError(message, path, statement.lineno, statement.col_offset + 1, fix)
+    return PluginError(message, path, fix=fix)
+
+
+def odd_fields(metadata: dict[str, Any]) -> list[str]:
+    """Return warnings about misspelt fields of __plugin__, and about values that cannot be shown."""
+    warnings: list[str] = []
+    for name, value in metadata.items():
+        near = "" if name in _FIELDS else "api" if name == "api_version" else nearest(name, _FIELDS)
+        if near:
+            text = f"{name!r} in __plugin__ is not used: did you mean {near!r}?"
+            warnings.append(Advice(text, f'write "{near}" instead of "{name}" in __plugin__'))
+        elif name in ("version", "description") and not isinstance(value, str):
+            text = f"{name!r} in __plugin__ is not shown: it must be a string, not {type(value).__name__}"
+            example = value if isinstance(value, (int, float)) else "…"
+            warnings.append(Advice(text, f'write "{name}": "{example}"'))
+    return warnings
+
+
+def check_call(hook: str, handler: Callable[..., Any], source: str | bytes, path: Path) -> None:
+    """Raise PluginError if a handler cannot be called with what its hook passes."""
+    try:
+        # A wrapper is called itself, whatever it passes on to the function in it.
+        signature = inspect.signature(handler, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return  # some callables that are written in C do not tell
+    try:
+        signature.bind(*decorators.PARAMETERS[hook])
+    except TypeError:
+        name = getattr(handler, "__name__", type(handler).__name__)
+        start = "async def" if inspect.iscoroutinefunction(handler) else "def"
+        line, column = _definition(handler, source, path)
+        names = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        takes = str(signature.replace(parameters=names, return_annotation=signature.empty))
+        raise uncallable(hook, f"{start} {name}", takes, path, line, column) from None
+
+
+def uncallable(hook: str, start: str, takes: str, path: Path, line: int, column: int) -> PluginError:
+    """Return the error of a handler with the wrong parameters. start is the beginning of its definition."""
+    wanted = f"({', '.join(decorators.PARAMETERS[hook])})"
+    message = f"the handler of {hook} is called with {wanted}, but {start.split()[-1]} takes {takes}"
+    return PluginError(message, path, line, column, f"write {start}{wanted}:")
+
+
+def _definition(handler: Callable[..., Any], source: str | bytes, path: Path) -> tuple[int, int]:
+    """Return the place of a function's definition, or zeros if it is not in the file."""
+    code = getattr(inspect.unwrap(handler), "__code__", None)
+    if code is None or code.co_filename != str(path):
+        return 0, 0
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+            if code.co_firstlineno in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                return node.lineno, node.col_offset + 1
+    return code.co_firstlineno, 1
 
 
 def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[str]]:
@@ -284,12 +375,17 @@ def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[s
     for name, value in sorted(vars(module).items()):
         for hook in dict.fromkeys(decorators.hooks_of(value)):
             if hook in found and found[hook][1] is not value:
-                warnings.append(f"{hook} has two handlers, {found[hook][0]} and {name}: {name} is used")
+                warnings.append(two_handlers(hook, found[hook][0], name))
             found[hook] = (name, value)
     for name, value in vars(module).items():
         if type(value) is FunctionType and value.__globals__ is module.__dict__ and not decorators.hooks_of(value):
             warnings += filter(None, [unmarked(name, found)])
     return {hook: found[hook][1] for hook in decorators.HOOKS if hook in found}, warnings
+
+
+def two_handlers(hook: str, first: str, last: str) -> str:
+    """Return the warning about a second handler of a hook."""
+    return Advice(f"{hook} has two handlers, {first} and {last}: {last} is used", f"keep one of them, and call {first} from it if both are needed")
 
 
 def first_line(text: object) -> str:

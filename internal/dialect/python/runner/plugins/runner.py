@@ -203,6 +203,9 @@ class Runner:
             place = {"line": error.line, "column": error.column, "fix": error.fix}
             if error.reaches:
                 place["reaches"] = True
+            if error.warnings:
+                place["warnings"] = error.warnings
+                place["fixes"] = [getattr(warning, "fix", "") for warning in error.warnings]
             raise WireError(wire.LOAD_FAILED, str(error), place) from error
         except OSError as error:
             raise WireError(wire.LOAD_FAILED, str(error)) from error

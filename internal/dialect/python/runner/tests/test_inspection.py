@@ -54,7 +54,8 @@ class InspectionTest(PluginCase):
 
     def test_it_refuses_what_loading_refuses(self):
         for text in ("def f(:", "return 1", "__plugin__ = {'api': '2.0'}", "__plugin__ = 7", "x = 1\n__plugin__ = {'name': ''}",
-                     "@finish\nasync def f(ctx): pass\n", "x = '\0'"):
+                     "@finish\nasync def f(ctx): pass\n", "x = '\0'", "@on_final\ndef f(text): pass\n",
+                     "@on_begin\nasync def b(ctx, *, key): pass\n", "@on_done\nasync def d(): pass\n"):
             with self.subTest(text):
                 inspected = self.fault(text)
                 with self.assertRaises(PluginError) as caught:

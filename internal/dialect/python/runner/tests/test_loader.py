@@ -52,6 +52,52 @@ class LoaderTest(PluginCase):
         )
         self.assertEqual(quiet.warnings, [])
 
+    def test_a_decorator_that_is_called_says_how_to_write_it(self):
+        fault = self.fault("@on_fnal\nasync def f(ctx, text): pass\n@on_done()\nasync def g(ctx): pass\n")
+        self.assertEqual(str(fault), "TypeError: @on_done takes no arguments: write it without parentheses")
+        self.assertEqual((fault.line, fault.fix), (3, "write @on_done without parentheses"))
+        self.assertEqual(len(fault.warnings), 1)
+        self.assertIn("did you mean @on_final?", fault.warnings[0])
+
+    def test_a_handler_that_cannot_be_called_is_a_fault_of_the_file(self):
+        for text, told, fix in (
+            ("@on_final\ndef x(text): pass\n", "on_final is called with (ctx, text), but x takes (text)", "def x(ctx, text):"),
+            ("@on_tool_result\nasync def r(ctx, result: ToolResult) -> None: pass\n",
+             "on_tool_result is called with (ctx, call, result), but r takes (ctx, result)", "async def r(ctx, call, result):"),
+            ("@on_done\nasync def d(): pass\n", "on_done is called with (ctx), but d takes ()", "async def d(ctx):"),
+            ("@on_begin\nasync def b(ctx, *, key): pass\n", "on_begin is called with (ctx), but b takes (ctx, *, key)", "async def b(ctx):"),
+        ):
+            with self.subTest(text):
+                fault = self.fault(text)
+                self.assertEqual((str(fault), fault.line, fault.column), (f"the handler of {told}", 2, 1))
+                self.assertEqual(fault.fix, f"write {fix}")
+
+    def test_handlers_that_can_be_called_are_loaded(self):
+        for text in (
+            "def f(*args): pass", "def f(ctx, *rest, **more): pass", "def f(ctx, text, extra=1): pass",
+            "def f(ctx, text, *, extra=1): pass", "async def f(a, b, /): pass", "def f(a='', b=''): pass",
+            "class F:\n    def __call__(self, ctx, text): pass\nf = on_final(F())\ndef g(): pass",
+            "import functools\ndef once(f):\n    @functools.wraps(f)\n    def g(ctx, text): return f(text)\n    return g\n@on_final\n@once\ndef f(text): pass",
+        ):
+            with self.subTest(text):
+                decorated = text if "on_final" in text else f"@on_final\n{text}"
+                self.assertEqual(list(self.load(decorated).hooks), ["on_final"])
+
+    def test_odd_fields_of_the_metadata_are_warnings(self):
+        warned = self.load('__plugin__ = {"nmae": "x", "verison": "1", "author": "me", "version": 3, "api_version": "1.0"}').warnings
+        self.assertEqual(warned, [
+            "'nmae' in __plugin__ is not used: did you mean 'name'?",
+            "'verison' in __plugin__ is not used: did you mean 'version'?",
+            "'version' in __plugin__ is not shown: it must be a string, not int",
+            "'api_version' in __plugin__ is not used: did you mean 'api'?",
+        ])
+        self.assertEqual(warned[2].fix, 'write "version": "3"')
+
+    def test_faults_say_how_to_fix_them(self):
+        for text, fix in (("x = = 1", "correct line 1, which is not valid Python"), ('__plugin__ = {"api": "2.0"}', 'write "api": "1.0"'),
+                          ("exit(3)", "remove what ends the program: the file is loaded into an interpreter that other plugins use too")):
+            self.assertEqual(self.fault(text).fix, fix)
+
     def test_only_a_regular_file_is_read(self):
         os.mkfifo(self.dir / "pipe.py")
         (self.dir / "folder.py").mkdir()

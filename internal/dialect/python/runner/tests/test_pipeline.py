@@ -135,7 +135,7 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
                         self.assertEqual(lines[0], f"Plugin p1 on_begin failed: {text}")
 
     async def test_a_handler_with_the_wrong_parameters_fails(self):
-        pipe = self.pipeline("@on_tool_call\nasync def f(ctx): pass\n")
+        pipe = self.pipeline("async def f(ctx): pass\n@on_tool_call\nasync def g(*all): return await f(*all)\n")
         _, lines = await self.warnings(pipe.on_tool_call(context(), CALL))
         self.assertEqual(lines, ["Plugin p1 on_tool_call failed: f() takes 1 positional argument but 2 were given"])
 

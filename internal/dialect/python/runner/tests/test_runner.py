@@ -42,13 +42,14 @@ class RunnerTest(HostCase):
                 "metadata": {"api": "1.0", "name": "logger", "extra": "{1}"},
                 "description": "Logs.",
                 "warnings": [],
+                "fixes": [],
             },
         )
 
     def test_load_reports_the_place_of_a_fault(self):
         path = self.write("bad", "x = 1\nx = = 2\n")
         error = self.host.ask("load", path=str(path))
-        self.assertEqual((error["code"], error["data"]), (-32003, {"line": 2, "column": 5, "fix": ""}))
+        self.assertEqual((error["code"], error["data"]), (-32003, {"line": 2, "column": 5, "fix": "correct line 2, which is not valid Python"}))
         self.assertEqual(error["message"], "SyntaxError: invalid syntax")
 
     def test_a_missing_file(self):
@@ -326,9 +327,22 @@ class RunnerTest(HostCase):
         path = self.load("a", "@on_tool_call\nasync def f(ctx, call): return ToolCall('t', '1', {'x': object()})\n")
         self.assertEqual(
             self.call(path, "on_tool_call", call=CALL)["message"],
-            "Plugin a on_tool_call failed: Object of type object is not JSON serializable",
+            "Plugin a on_tool_call failed: its ToolCall's input['x'] is of type object, which JSON does not have (a.py, line 1, f)",
         )
-        self.assertIn("|a|W|Plugin a on_tool_call failed: Object of type object is not JSON serializable", self.lines())
+        self.assertIn("|a|W|Plugin a on_tool_call failed: its ToolCall's input['x'] is of type object, which JSON does not have (a.py, line 1, f)", self.lines())
+
+    def test_the_place_of_a_fault_comes_with_the_warnings_about_the_file(self):
+        path = self.write("bad", "@on_fnal\nasync def f(ctx, text): pass\n@on_done()\nasync def g(ctx): pass\n")
+        error = self.host.ask("load", path=str(path))
+        self.assertEqual((error["data"]["line"], error["data"]["fix"]), (3, "write @on_done without parentheses"))
+        self.assertIn("did you mean @on_final?", error["data"]["warnings"][0])
+        self.assertEqual(error["data"]["fixes"], ["write @on_final instead of @on_fnal"])
+
+    def test_a_result_that_is_none_is_noted(self):
+        path = self.load("a", "@on_resolve_tool\nasync def f(ctx, call): return ToolResult('1', 'x', None)\n")
+        answer = self.call(path, "on_resolve_tool", call={"tool_name": "x", "tool_call_id": "1", "input": {}})
+        self.assertEqual(answer["result"]["output"], "")
+        self.assertEqual(answer["note"], "the output of its ToolResult is None: the result is empty")
 
     def test_the_interpreter_survives_exit_in_a_background_task(self):
         path = self.load(

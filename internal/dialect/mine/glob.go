@@ -1,0 +1,53 @@
+package mine
+
+import (
+	"path"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/document"
+)
+
+// matches reports whether a hook's pattern matches a command. A * also crosses dots
+// (docs/protocols/mine.md, row M27) and slashes, which mean the same as dots in a name.
+func matches(pattern, command string) bool {
+	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, err := path.Match(flat(pattern), flat(command))
+	return ok && err == nil
+}
+
+// warnOfPattern warns of a pattern that is written in the syntax of a shell or a regular
+// expression. Here it matches only a command that has these characters in its name.
+func warnOfPattern(t *document.Table, pattern string) {
+	const fix = "write a [[hooks]] for each command; a backslash before the character says that it is meant"
+	switch odd := oddIn(pattern); {
+	case odd == "/":
+		t.Warn("command", "write the program's name without its folder", "%q matches no program: under `patchbay run` a command is the base name", cut(pattern))
+	case odd != "":
+		t.Warn("command", fix, "%q matches only commands with %q in their name: a pattern has only *, ? and […]", cut(pattern), odd)
+	}
+}
+
+// oddIn returns the first character of a pattern that means something elsewhere, and nothing here.
+// It returns "/" for a path.
+func oddIn(pattern string) string {
+	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "./") {
+		return "/"
+	}
+	if strings.HasPrefix(pattern, "!") {
+		return "!"
+	}
+	class := false // inside of brackets
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case !class && strings.IndexByte("{}|,()^$ \t", c) >= 0:
+			return string(c)
+		}
+	}
+	return ""
+}

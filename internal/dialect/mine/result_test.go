@@ -1,0 +1,98 @@
+package mine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// answering opens a plugin whose hooks always give the same answer.
+func answering(t *testing.T, answer string) *plugin {
+	t.Helper()
+	plugtest.NeedTool(t, "sh")
+	r := newRig(t)
+	r.script("p", everyStage, "#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n")
+	return r.open()[0]
+}
+
+// TestProgramResults: no answer loses the exit code of a program: docs/protocols/mine.md, row M63.
+func TestProgramResults(t *testing.T) {
+	const failed = `{"stdout":"out","stderr":"no","exit_code":2}`
+	for _, c := range []struct{ rule, result, want, err string }{
+		{"fields that are left out stay", `{"stdout":"new"}`, `{"stdout":"new","stderr":"no","exit_code":2}`, ""},
+		{"an empty object changes nothing", `{}`, failed, ""},
+		{"a string replaces stdout", `"new"`, `{"stdout":"new","stderr":"no","exit_code":2}`, ""},
+		{"an exit code", `{"exit_code":0}`, `{"stdout":"out","stderr":"no","exit_code":0}`, ""},
+		{"another order of the fields", `{"exit_code":2,"stdout":"out","stderr":"no"}`, failed, ""},
+		{"an unknown field is left out", `{"stdout":"new","exit":0}`, `{"stdout":"new","stderr":"no","exit_code":2}`, ""},
+		{"null", `null`, "", `context.result is neither {"stdout","stderr","exit_code"} nor a string: "null"`},
+		{"a list", `[1]`, "", "context.result is neither"},
+		{"a number as stdout", `{"stdout":5}`, "", `context.result.stdout is not a string: "5"`},
+		{"a string as exit code", `{"exit_code":"0"}`, "", "context.result.exit_code is not a whole number from 0 to 255"},
+		{"an exit code that the system would cut to 0", `{"exit_code":256}`, "", "context.result.exit_code is not a whole number from 0 to 255"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			out, err := fire(t, hook.CommandAfter, `{"command":"c","result":`+failed+`}`, answering(t, `{"status":"ok","context":{"result":`+c.result+`}}`).Hooks()...)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("error %v, want %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o, _ := rawjson.Parse(out.Payload); string(o.Get("result")) != c.want {
+				t.Errorf("payload %s, want %s", out.Payload, c.want)
+			}
+		})
+	}
+	t.Run("results of other programs have any form", func(t *testing.T) {
+		t.Parallel()
+		out := fired(t, hook.CommandAfter, `{"command":"c","result":{"n":1,"m":2}}`, answering(t, `{"context":{"result":{"n":2}}}`).Hooks()...)
+		if string(out.Payload) != `{"command":"c","result":{"n":2}}` {
+			t.Errorf("payload %s", out.Payload)
+		}
+	})
+	t.Run("a command that has not run has no result", func(t *testing.T) {
+		t.Parallel()
+		out := fired(t, hook.CommandBefore, `{"command":"c"}`, answering(t, `{"context":{"result":{"stdout":5}}}`).Hooks()...)
+		if notes := strings.Join(out.Steps[0].Notes, "\n"); out.Steps[0].Changed || notes != "the result is ignored: the command has not run yet" {
+			t.Errorf("payload %s, notes %s", out.Payload, notes)
+		}
+	})
+}
+
+// TestUnknownFields: fields that the protocol does not know are ignored, and are notes of the step:
+// docs/protocols/mine.md, row M62.
+func TestUnknownFields(t *testing.T) {
+	for _, c := range []struct {
+		answer string
+		notes  []string
+	}{
+		{`{"status":"ok","contxt":{}}`, []string{`the answer has the unknown field "contxt", which is ignored; did you mean "context"?`}},
+		{`{"status":"ok","args":["a"]}`, []string{`the answer has "args" beside context, where it is ignored; put it into context`}},
+		{`{"status":"ok","context":{"arg":["a"]}}`, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
+		{`{"context":{"result":{"stdout":"o","exit":0}}}`, []string{`context.result has the unknown field "exit", which is ignored; known here: stdout, stderr, exit_code`}},
+		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, nil},
+		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, make([]string, mostUnknown)},
+	} {
+		t.Run(c.answer, func(t *testing.T) {
+			t.Parallel()
+			out := fired(t, hook.CommandAfter, `{"command":"c","result":{"stdout":"","stderr":"","exit_code":1}}`, answering(t, c.answer).Hooks()...)
+			notes := out.Steps[0].Notes
+			if len(notes) != len(c.notes) {
+				t.Fatalf("notes %q, want %q", notes, c.notes)
+			}
+			for i, want := range c.notes {
+				if want != "" && notes[i] != want {
+					t.Errorf("note %q, want %q", notes[i], want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package python
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A Warning is a fault of a file that does not keep it from being loaded.
+type Warning struct {
+	Text string
+	Fix  string
+}
+
+// warnings joins warnings and their fixes, as the runner sends them.
+func warnings(texts, fixes []string) []Warning {
+	var list []Warning
+	for i, text := range texts {
+		w := Warning{Text: text}
+		if i < len(fixes) {
+			w.Fix = fixes[i]
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// oddities returns the runner's warnings, and one about a file without hooks.
+func (d *description) oddities() []Warning {
+	list := warnings(d.Warnings, d.Fixes)
+	if len(d.Hooks) > 0 {
+		return list
+	}
+	return append(list, Warning{"no function in it has a decorator, so it is never called",
+		"put one of the six decorators before a function, such as @on_final before `async def sign(ctx, text):`"})
+}
+
+// misnamed returns the warning about a plugin whose name in __plugin__ belongs to another file:
+// docs/protocols/python.md, row P19.
+func (d *description) misnamed(path string) []Warning {
+	if d.Called == "" || d.Called == d.Name {
+		return nil
+	}
+	other := filepath.Join(filepath.Dir(path), d.Called+".py")
+	return []Warning{{fmt.Sprintf("it calls itself %q, which is the name of %s, so it is called %s", d.Called, other, d.Name),
+		fmt.Sprintf("change \"name\" in its __plugin__, for example to %q", d.Name)}}
+}
+
+// note reports warnings about the file to the log and to the findings.
+func (p *plugin) note(warnings []Warning) {
+	for _, w := range warnings {
+		fix := cmp.Or(w.Fix, "correct the file")
+		p.log.Warn(w.Text, "fix", fix, dialect.FindingKey, true)
+		if p.rt == nil || p.rt.Note == nil {
+			continue
+		}
+		p.rt.Note(dialect.Problem{Path: p.path, Message: w.Text, Fix: fix}, false)
+	}
+}
+
+// noteSettings reports settings that a plugin of this dialect never gets.
+func noteSettings(name string, s dialect.Settings, rt *dialect.Runtime) {
+	const fix = "remove it; a python plugin reads its settings itself, for example from a variable that `env` names"
+	if filled(s.Config) {
+		rt.Odd(fmt.Sprintf("the config of [plugins.%s] has no effect: python plugins get none", name), fix)
+	}
+	if filled(s.SystemConfig) {
+		rt.Odd(fmt.Sprintf("[plugins.%s] in the secrets file has no effect: python plugins get no config", name), fix)
+	}
+	if s.ToolTimeout > 0 {
+		rt.Odd(fmt.Sprintf("tool_timeout of [plugins.%s] has no effect: python plugins have no tools", name), "remove it; `timeout` is for handlers")
+	}
+}
+
+func filled(config json.RawMessage) bool {
+	o, err := rawjson.Parse(config)
+	return err == nil && len(o) > 0
+}
