@@ -211,7 +211,7 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	}
 	if v.OK {
 		name := strings.TrimSpace(render.Line(p.Name + " " + p.Version))
-		a.printf("%s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, orDash(offers(p.PluginInfo)))
+		a.printf("%s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, cmp.Or(offers(p.PluginInfo), "no hooks, no tools"))
 	}
 	return nil
 }

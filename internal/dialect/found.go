@@ -188,5 +188,5 @@ func RefuseTwins(all []Found) {
 
 // twin returns the error of a plugin whose name is taken by the plugin at path.
 func twin(name, path string) error {
-	return WithFix(fmt.Errorf("another plugin is called %s: %s", name, path), "rename one of them")
+	return WithFix(fmt.Errorf("another plugin is called %s: %s", name, path), "change the name in the manifest of one of them")
 }

@@ -99,7 +99,7 @@ func TestRefuseTwins(t *testing.T) {
 			t.Errorf("%+v, want state %q", all[i], want)
 		}
 	}
-	if err := all[3].Err; err == nil || err.Error() != "another plugin is called a: 1; rename one of them" {
+	if err := all[3].Err; err == nil || err.Error() != "another plugin is called a: 1; change the name in the manifest of one of them" {
 		t.Error(err)
 	}
 }
