@@ -191,3 +191,25 @@ func pages(t *testing.T) []string {
 	}
 	return all
 }
+
+var printedBlock = regexp.MustCompile("(?ms)^```\\w+ file=(\\S+)\n(.*?)^```$")
+
+// TestPrintedFilesAreNamed: a website does not show the name after the fence of a block, so the
+// paragraph before it names the file, and says whether the file must be made executable.
+func TestPrintedFilesAreNamed(t *testing.T) {
+	for _, path := range pages(t) {
+		text := page(t, path)
+		for _, at := range printedBlock.FindAllStringSubmatchIndex(text, -1) {
+			name, body := text[at[2]:at[3]], text[at[4]:at[5]]
+			before := strings.Split(strings.TrimSpace(text[:at[0]]), "\n\n")
+			intro := before[len(before)-1]
+			if !strings.Contains(intro, filepath.Base(name)+"`") {
+				t.Errorf("%s: the text before a block does not name its file, %s", path, name)
+			}
+			if after, _, _ := strings.Cut(text[at[1]:], "\n## "); strings.HasPrefix(body, "#!") &&
+				!strings.Contains(intro, "executable") && !strings.Contains(intro+after, "chmod +x") {
+				t.Errorf("%s: nothing says that %s must be executable", path, name)
+			}
+		}
+	}
+}

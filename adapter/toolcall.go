@@ -184,7 +184,11 @@ func (c *ToolCall) fire(ctx context.Context, point hook.Point, outcome *toolOutc
 // refused returns the result of a call that a plugin refused, for the model.
 func (c *ToolCall) refused(out *hook.Outcome) *ToolResult {
 	c.ResolvedBy = &out.By
-	result := Failed(fmt.Sprintf("refused by plugin %s: %s", out.By, cmp.Or(out.Reason, "no reason given")))
+	text := fmt.Sprintf("refused by plugin %s: %s", out.By, cmp.Or(out.Reason, "no reason given"))
+	if failure := out.Failure(); failure != nil {
+		text = "refused, because a plugin failed: " + failure.Error()
+	}
+	result := Failed(text)
 	return &result
 }
 

@@ -38,6 +38,8 @@ type Choice struct {
 	Plugins []string
 	Only    bool          // plugins of other dialects do not take part
 	Timeout time.Duration // replaces the timeout of each selected hook; 0: it keeps its own
+
+	Reports bool // the caller reports each failure itself: the host logs it, and does not warn
 }
 
 // WithChoice limits the events fired with ctx to the plugins that c selects.

@@ -24,6 +24,7 @@ type Step struct {
 	Plugin    string
 	Dialect   string
 	Hook      string
+	For       string // what the hook is limited to, such as a pattern of commands; not in JSON
 	Connected bool
 	Verdict   Verdict
 	Changed   bool
@@ -41,7 +42,7 @@ type Step struct {
 
 // begin records which hook is called, and when.
 func (s *Step) begin(h *Hook) {
-	s.Plugin, s.Dialect, s.Hook, s.Connected = h.Plugin, h.Dialect, h.Name, h.Connected
+	s.Plugin, s.Dialect, s.Hook, s.For, s.Connected = h.Plugin, h.Dialect, h.Name, h.For, h.Connected
 	s.Verdict, s.Started = Continue, time.Now()
 }
 
@@ -73,6 +74,30 @@ func (s *Step) After() json.RawMessage {
 		return nil
 	}
 	return s.after.JSON()
+}
+
+// Failure returns the error that ended the event, or nil if a plugin decided, or the event went on.
+func (o *Outcome) Failure() *Error {
+	if s := o.failedStep(); s != nil {
+		return s.Err
+	}
+	return nil
+}
+
+// Aborted reports whether a failure ended the event with an error, as [ActionAbort] says.
+func (o *Outcome) Aborted() bool {
+	s := o.failedStep()
+	return s != nil && s.Action == ActionAbort
+}
+
+// failedStep returns the step whose failure ended the event, or nil.
+func (o *Outcome) failedStep() *Step {
+	for i := range o.Steps {
+		if s := &o.Steps[i]; s.Err != nil && (s.Action == ActionAbort || s.Action == ActionDeny) {
+			return s
+		}
+	}
+	return nil
 }
 
 // Began returns when the first hook was called, or the zero time if none was. At a Notify point the

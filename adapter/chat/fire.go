@@ -18,9 +18,13 @@ type about = adapter.About
 type refusal struct {
 	point            hook.Point
 	by, why, suggest string
+	failure          *hook.Error // the plugin did not refuse, but failed
 }
 
 func (e *refusal) Error() string {
+	if e.failure != nil {
+		return "refused, because a plugin failed: " + e.failure.Error()
+	}
 	return fmt.Sprintf("plugin %s refused at %s: %s", e.by, e.point, or(e.why, "no reason given"))
 }
 
@@ -64,7 +68,7 @@ func (r *run) pass(ctx context.Context, point hook.Point, payload any) (hook.Obj
 		return nil, out, err
 	}
 	if out.Verdict == hook.Deny {
-		return nil, out, &refusal{point: point, by: out.By, why: out.Reason, suggest: out.Suggest}
+		return nil, out, &refusal{point: point, by: out.By, why: out.Reason, suggest: out.Suggest, failure: out.Failure()}
 	}
 	fields, err := rawjson.Parse(out.Payload)
 	if err != nil {

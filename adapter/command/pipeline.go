@@ -31,6 +31,7 @@ type payload struct {
 	Flags     map[string]string `json:"flags"`
 	Result    json.RawMessage   `json:"result"`
 	Timestamp string            `json:"timestamp"`
+	Error     string            `json:"error,omitempty"` // only at command.done: why the command did not come to its end
 }
 
 // A Pipeline takes commands through the plugins of a host.
@@ -60,11 +61,26 @@ type Refused struct {
 	Plugin  string
 	Reason  string
 	Suggest string
+	Failure *hook.Error // the plugin did not refuse, but failed; nil: it refused
+}
+
+// Unwrap returns the failure, if there is one.
+func (r *Refused) Unwrap() error {
+	if r.Failure == nil {
+		return nil
+	}
+	return r.Failure
 }
 
 // Error names the plugin and its reason.
 func (r *Refused) Error() string {
+	if r.Failure != nil {
+		return fmt.Sprintf("%s was refused, because a plugin failed: %s", r.Command, r.Failure.Error())
+	}
 	text := fmt.Sprintf("%s was refused by plugin %s at %s", r.Command, r.Plugin, r.Point)
+	if r.Point == hook.CommandAfter {
+		text = fmt.Sprintf("%s has run, but plugin %s refused its output at %s", r.Command, r.Plugin, r.Point)
+	}
 	if r.Reason != "" {
 		text += ": " + r.Reason
 	}
@@ -80,8 +96,12 @@ func (p *Pipeline) Run(ctx context.Context, c Command, program Program) error {
 	}
 	r := &run{pipeline: p, program: program, command: c}
 	err := r.stages(ctx)
+	done := r.command.payload()
+	if err != nil {
+		done.Error = err.Error()
+	}
 	// Plugins cannot change anything here, and a command that was interrupted has still run.
-	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, r.command.payload()); err == nil {
+	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, done); err == nil {
 		err = doneErr
 	}
 	return err
@@ -143,7 +163,7 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
 	if out.Verdict == hook.Deny || stopped && string(c.Result) == "null" {
-		return false, &Refused{Command: c.Name, Point: point, Plugin: out.By, Reason: out.Reason, Suggest: out.Suggest}
+		return false, &Refused{Command: c.Name, Point: point, Plugin: out.By, Reason: out.Reason, Suggest: out.Suggest, Failure: out.Failure()}
 	}
 	return stopped, nil
 }

@@ -75,7 +75,7 @@ func runWith(t *testing.T, j *journal, hooks ...hook.Hook) error {
 	done := on(hook.CommandDone, hook.Reply{})
 	done.Call = func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 		args, _ := ev.Payload.String("command")
-		j.events = append(j.events, "done "+args+" "+string(ev.Payload.Get("result")))
+		j.events = append(j.events, strings.TrimSpace("done "+args+" "+string(ev.Payload.Get("result"))+" "+string(ev.Payload.Get("error"))))
 		return hook.Reply{}, nil
 	}
 	if err := host.Set(append(hooks, done)); err != nil {
@@ -129,7 +129,14 @@ func TestStages(t *testing.T) {
 		if !ok || refused.Reason != "no" || refused.Suggest != "ask" || refused.Plugin != "p" || refused.Point != hook.CommandBefore {
 			t.Errorf("error %v", err)
 		}
-		j.check(t, "parse c a null", "done c null")
+		j.check(t, "parse c a null", `done c null "c was refused by plugin p at command.before: no"`)
+	})
+	t.Run("a refusal after the command says that it has run", func(t *testing.T) {
+		var j journal
+		err := runWith(t, &j, on(hook.CommandAfter, hook.Reply{Verdict: hook.Deny, Reason: "no"}))
+		if want := "c has run, but plugin p refused its output at command.after: no"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	})
 	t.Run("a stop without a result is a refusal", func(t *testing.T) {
 		var j journal
@@ -137,7 +144,7 @@ func TestStages(t *testing.T) {
 		if _, ok := errors.AsType[*Refused](err); !ok {
 			t.Errorf("error %v", err)
 		}
-		j.check(t, "done c null")
+		j.check(t, `done c null "c was refused by plugin p at command.validate"`)
 	})
 	t.Run("a plugin's error aborts and names the hook", func(t *testing.T) {
 		var j journal
@@ -147,7 +154,7 @@ func TestStages(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "plugin p (mine) h at command.before: boom") {
 			t.Errorf("error %v", err)
 		}
-		j.check(t, "parse c a null", "done c null")
+		j.check(t, "parse c a null", `done c null "plugin p (mine) h at command.before: boom"`)
 	})
 	t.Run("the command's own error is passed on", func(t *testing.T) {
 		j := journal{fail: errors.New("exit 3")}

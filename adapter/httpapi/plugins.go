@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
@@ -12,7 +13,8 @@ import (
 // Plugins are the actions on one plugin. The methods return ErrNoPlugin for a plugin that does not
 // exist.
 type Plugins interface {
-	// CallMethod calls a method of a plugin, as `patchbay call` does. ErrNoMethod.
+	// CallMethod calls a method of a plugin, as `patchbay call` does. ErrNoMethod, with the names
+	// of its methods after it.
 	CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error)
 	// SetKnob sets a knob, as `plugin knob` does. ErrNoKnob, *InvalidRequestError, ErrFileChanged.
 	SetKnob(ctx context.Context, name string, s KnobSetting) (any, error)
@@ -118,7 +120,7 @@ func (a *api) callMethod(ctx context.Context, in *methodCall) (*answer[methodRes
 	}
 	result, err := a.Plugins.CallMethod(ctx, in.Name, in.Body.Method, params)
 	if errors.Is(err, ErrNoMethod) {
-		return nil, &problem{http.StatusNotFound, "Method not found: " + excerpt.Of(in.Body.Method, maxName)}
+		return nil, &problem{http.StatusNotFound, strings.Replace(err.Error(), ErrNoMethod.Error(), "Method not found: "+excerpt.Of(in.Body.Method, maxName), 1)}
 	}
 	if len(result) == 0 {
 		result = json.RawMessage("null")

@@ -111,6 +111,11 @@ type refusal struct{ reason, suggest string }
 // configuration connects to the point. It stops at the first refusal, and the agent does not run:
 // docs/jobs.md, "A run, step by step".
 func (a *attempt) preflight(ctx context.Context) *refusal {
+	if a.runner.Check != nil {
+		if r := refused(nil, a.runner.Check(ctx, a.manifest)); r != nil {
+			return r
+		}
+	}
 	for i := range a.manifest.Preflight {
 		h := &a.manifest.Preflight[i]
 		a.out.note("preflight %s", h.Plugin)
@@ -158,7 +163,7 @@ func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any)
 			return nil, err
 		}
 	}
-	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout})
+	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout, Reports: true})
 	out, err := host.Fire(ctx, point, payload)
 	if err == nil && len(out.Steps) == 0 {
 		return nil, &NoPluginError{h.Plugin}

@@ -41,6 +41,10 @@ type Runner struct {
 	// Patchbay's own directories.
 	Confine func(ctx context.Context, grants []capability.Capability, lent []string) (proc.Box, error)
 
+	// Check returns why no attempt of an agent can be made, for example because a plugin refuses
+	// its config. Such an attempt counts as refused. Nil: every attempt is made.
+	Check func(context.Context, *Manifest) error
+
 	StateDir string // the directory of the heartbeat files; "": the temporary directory of the attempt
 
 	clock Clock

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // atPatchbay runs the command in its own terminal.
@@ -73,6 +76,41 @@ func TestSessionsInATerminal(t *testing.T) {
 	}
 	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err != nil {
 		t.Errorf("deleting a session that is no longer open: %s, %v", out, err)
+	}
+}
+
+// TestAClosedTerminal: a chat whose terminal is closed leaves as with Ctrl+D: an answer that has
+// begun is stored, and a session without messages is not.
+func TestAClosedTerminal(t *testing.T) {
+	home := t.TempDir()
+	script := filepath.Join(home, "slow.yaml")
+	if err := os.WriteFile(script, []byte("- {text: one two three four five six seven eight nine ten, delay: 5s}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	silent := atPatchbay(t, home, "chat")
+	silent.shows("Ask anything")
+	silent.close()
+	talking := atPatchbay(t, home, "chat", "--script", script)
+	talking.shows("Ask anything")
+	talking.keys("-l", "count")
+	talking.keys("Enter")
+	talking.shows("● one")
+	talking.close()
+	list := ""
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		list = output(t, home, "session", "list", "--json")
+		if strings.Count(list, `"id"`) == 1 && strings.Contains(output(t, home, "session", "show", idTitled(list, "count")), "[interrupted]") {
+			return
+		}
+	}
+	t.Errorf("the session without messages is listed, or the answer is not stored: %s", list)
+}
+
+// close closes the terminal. Its program gets SIGHUP.
+func (term *terminal) close() {
+	term.t.Helper()
+	if out, err := term.tmux("kill-server").CombinedOutput(); err != nil {
+		term.t.Fatalf("kill-server: %v: %s", err, out)
 	}
 }
 

@@ -25,20 +25,20 @@ func (f *chatFlags) flag() string {
 
 // completeResume completes session ids after --resume, with the equals sign and without.
 func (a *app) completeResume(cmd *cobra.Command, f *chatFlags) {
-	offer := func(cmd *cobra.Command) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.completeSessions(cmd.Context(), true), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	offer := func(cmd *cobra.Command, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.completeSessions(cmd.Context(), true, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
-	err := cmd.RegisterFlagCompletionFunc("resume", func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return offer(cmd)
+	err := cmd.RegisterFlagCompletionFunc("resume", func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return offer(cmd, typed)
 	})
 	if err != nil {
 		panic(err) // the caller has added the flag
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if f.resume != resumeChosen || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return offer(cmd)
+		return offer(cmd, typed)
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -82,7 +84,7 @@ func checkMethod(host *pluginhost.Host, plugin, method string) error {
 		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, pluginhost.ErrNotFound),
 			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
 	}
-	return withFix(fmt.Errorf("plugin %s: method %s: %w", p.Name, method, pluginhost.ErrNotFound),
+	return withFix(fmt.Errorf("plugin %s: method %s: %w: it has %s", p.Name, method, pluginhost.ErrNotFound, excerpt.Of(strings.Join(p.Methods, ", "), 400)),
 		suggestName(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
 }
 

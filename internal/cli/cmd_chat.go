@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -271,6 +273,8 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // SIGHUP means that the terminal was closed
+	defer stop()
 	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
 		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage, Hint: modelHint(c.core),
 		Prompts: c.promptCommands, Banner: c.banner})

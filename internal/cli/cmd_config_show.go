@@ -119,7 +119,11 @@ func (a *app) printSettings(settings []config.Setting) error {
 		if s.Source == config.FromDefault {
 			value.Style = render.StyleDim
 		}
-		rows = append(rows, []render.Cell{{Text: s.Key, Style: render.StyleBold}, value, {Text: a.settingOrigin(s), Style: originStyle(s.Source)}})
+		from := render.Cell{Text: a.settingOrigin(s), Style: originStyle(s.Source), Whole: true} // its end is the line
+		if a.OutTTY {
+			from.Text = fromHome(from.Text, a.getenv("HOME"))
+		}
+		rows = append(rows, []render.Cell{{Text: s.Key, Style: render.StyleBold}, value, from})
 	}
 	return render.Table(a.out, rows, a.screen())
 }

@@ -44,6 +44,7 @@ type diagnosis struct {
 	Findings []pluginhost.Finding `json:"findings"`
 
 	plugins, ready int
+	unread         bool // the configuration has errors, so plugins were not looked for
 }
 
 func (a *app) runDoctor(ctx context.Context) error {
@@ -64,7 +65,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
-		d.Findings, err = configFindings(bad), nil // errors in the configuration are findings too
+		d.Findings, d.unread, err = configFindings(bad), true, nil // errors in the configuration are findings too
 	}
 	if err != nil {
 		return err
@@ -118,7 +119,11 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 		return a.printJSON(d)
 	}
 	o := a.screen()
-	a.printf("%s, %d ready", render.Count(d.plugins, "plugin"), d.ready)
+	if d.unread {
+		a.printf("plugins not looked at, because of errors in the configuration")
+	} else {
+		a.printf("%s, %d ready", render.Count(d.plugins, "plugin"), d.ready)
+	}
 	if len(d.Findings) == 0 {
 		a.printf(": %s\n", o.Paint(render.StyleGreen, "all is well"))
 		return nil

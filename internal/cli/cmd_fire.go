@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,9 +40,9 @@ as soon as it is done.`,
   patchbay fire job.preflight --data @job.json --json
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
-		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it"},
-			exit{exitFailed, "a plugin failed and ended the event; with --events: an event had an error"},
-			exit{exitRefused, "a plugin refused the event (verdict deny)"}, exit{exitNotFound, "no such point"}),
+		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; plugins that failed without ending it are warnings"},
+			exit{exitFailed, "a plugin failed and the event was aborted (verdict deny, in its step on_failure abort); with --events: an event had an error"},
+			exit{exitRefused, "a plugin refused the event (verdict deny), or failed where that refuses it"}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -87,6 +88,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 		return err
 	}
 	return a.withHost(ctx, needPoints(point), func(host *pluginhost.Host) error {
+		data := a.withPlace(host, point, data)
 		out, err := host.Fire(ctx, point, data)
 		if out == nil {
 			return err
@@ -99,27 +101,36 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	})
 }
 
+// withPlace adds the directory and the project to a payload that lacks them, if events at the point
+// have them.
+func (a *app) withPlace(host *pluginhost.Host, point hook.Point, data json.RawMessage) json.RawMessage {
+	spec, _ := point.Spec()
+	object, err := rawjson.Parse(data)
+	dir, dirErr := a.workingDir()
+	if err != nil || dirErr != nil {
+		return data // the host reports it
+	}
+	for _, f := range [][2]string{{"working_dir", dir}, {"project_root", host.Project()}} {
+		if slices.Contains(spec.Fields, f[0]) && object.Get(f[0]) == nil && f[1] != "" {
+			object = append(object, rawjson.Field{Name: f[0], Value: rawjson.String(f[1])})
+		}
+	}
+	return object.JSON()
+}
+
 // refusal returns the error of an event that a plugin refused, so that scripts get the exit code.
 func refusal(out *hook.Outcome) error {
 	if out.Verdict != hook.Deny {
 		return nil
+	}
+	if failure := out.Failure(); failure != nil { // its fix is not on stdout
+		return &problem{kind: kindRefused, err: fmt.Errorf("%s was refused, because a plugin failed: %w", out.Point, failure)}
 	}
 	text := fmt.Sprintf("%s was refused by %s", out.Point, out.By)
 	if out.Reason != "" {
 		text += ": " + out.Reason
 	}
 	return alreadyPrinted(kindRefused, out.Suggest, "%s", text)
-}
-
-// warnOfPayload warns if a payload lacks the field that its point is about. Hooks that are limited
-// to some commands or tools are then not called, and the others have nothing to decide on.
-func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
-	spec, _ := point.Spec()
-	object, err := rawjson.Parse(data)
-	if err != nil || spec.Subject == "" || object.Get(spec.Subject) != nil {
-		return
-	}
-	a.logger().Warn(fmt.Sprintf("the payload has no %q, which events at %s need; the fields are %s", spec.Subject, point, strings.Join(spec.Fields, ", ")))
 }
 
 func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error {

@@ -25,11 +25,11 @@ type hookInstallOptions struct {
 func newHookInstallCommand(a *app) *cobra.Command {
 	var o hookInstallOptions
 	cmd := &cobra.Command{
-		Use:   "install HOST",
+		Use:   "install AGENT",
 		Short: "Make another agent ask your plugins",
 		Long: `Write Patchbay into the configuration file of another agent, so that the agent
 asks your plugins before and after tool calls, about prompts, and when sessions
-begin and end. HOST is one of
+begin and end. AGENT is one of
 ` + strings.Join(agentNames(), ", ") + `.
 
 Every other byte of the file stays as it is, and a copy of the old file is kept
@@ -43,7 +43,7 @@ or install with --trust, which writes the approval for you.`,
   patchbay hook install gemini --project
   patchbay hook install claude --uninstall`,
 		Annotations: exits(exit{exitOK, "the hook was installed or removed"}, exit{exitFailed, "the file cannot be read or written"}),
-		Args:        arguments("HOST"),
+		Args:        arguments("AGENT"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return agentNames(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -69,7 +69,7 @@ func hookAgent(name string) (codehook.Agent, error) {
 			return agent, nil
 		}
 	}
-	return "", usage(suggestName(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "unknown host %q", name)
+	return "", usage(suggestName(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "unknown agent %q", name)
 }
 
 // hookPlace returns the file of an agent: the user's, or that of the current project.

@@ -176,7 +176,7 @@ func faultsJSON(faults []hookinstall.Fault) []map[string]string {
 func (a *app) printHookStates(states []hookState, faults []hookinstall.Fault) error {
 	o := a.screen()
 	if len(states) == 0 {
-		a.sayf("No agent asks your plugins yet: `patchbay hook install HOST`, for one of %s.\n", strings.Join(agentNames(), ", "))
+		a.sayf("No agent asks your plugins yet: `patchbay hook install AGENT`, for one of %s.\n", strings.Join(agentNames(), ", "))
 	}
 	for _, s := range states {
 		verdict := o.Paint(render.StyleGreen, "fires") + fmt.Sprintf(", answered in %s", s.proof.Took.Round(time.Millisecond))

@@ -36,7 +36,7 @@ var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
 // withJobs opens the engine and the plugins that take part in jobs. It first ends runs whose
 // process has died, so that no command shows them as running, or waits for them, if no daemon runs.
 func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
-	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true},
+	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true, OnlyNamed: true},
 		func(core *daemon.Core) error {
 			if err := core.Jobs.ReapDeadRuns(ctx); err != nil && ctx.Err() == nil { // the command may work nevertheless
 				a.logger().Warn("cannot check whether the process of a run has died", "err", err)
@@ -113,6 +113,9 @@ func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
 	switch {
 	case i.Stale:
 		c.Text += ", stale"
+		c.Style = render.StyleYellow
+	case sinkFaults(i.Last) != "":
+		c.Text += ", a sink failed"
 		c.Style = render.StyleYellow
 	case i.Last.Status == job.Succeeded:
 		c.Style = render.StyleGreen
@@ -248,11 +251,33 @@ func runRow(r job.Run) []render.Cell {
 	case job.Running, job.Waiting:
 		status.Style = render.StyleCyan
 	}
-	reason := r.Reason
+	reason := cmp.Or(r.Reason, sinkFaults(&r))
 	if n := len(r.Attempts); n > 0 && r.Status != job.Succeeded && r.Status != job.Cancelled {
-		reason = r.Attempts[n-1].Error
+		reason = firstAndLast(r.Attempts[n-1].Error)
 	}
 	return []render.Cell{{Text: r.ID, Whole: true}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
+}
+
+// sinkFaults returns the errors of the sinks that failed although the run succeeded, or "".
+func sinkFaults(r *job.Run) string {
+	n := len(r.Attempts)
+	if n == 0 || r.Status != job.Succeeded {
+		return ""
+	}
+	var faults []string
+	for _, fault := range r.Attempts[n-1].Sinks {
+		faults = append(faults, firstAndLast(fault))
+	}
+	return strings.Join(faults, "; ")
+}
+
+// firstAndLast shortens a text of several lines, such as a stack trace, to the first and the last.
+func firstAndLast(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return lines[0] + " … " + strings.TrimSpace(lines[len(lines)-1])
 }
 
 // completeAgents completes the names of agents from their manifests.

@@ -163,7 +163,11 @@ func stateInWords(run *job.Run, followed bool) string {
 	attempts := render.Count(len(run.Attempts), "attempt")
 	switch run.Status {
 	case job.Succeeded:
-		return fmt.Sprintf("succeeded after %s, in %s", attempts, render.Duration(run.Ended.Sub(run.Began)))
+		text := fmt.Sprintf("succeeded after %s, in %s", attempts, render.Duration(run.Ended.Sub(run.Began)))
+		if faults := sinkFaults(run); faults != "" {
+			text += "; " + faults
+		}
+		return text
 	case job.GivenUp:
 		reason := run.Reason
 		if n := len(run.Attempts); n > 0 && reason == "" {

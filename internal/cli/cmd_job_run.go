@@ -70,6 +70,7 @@ not used; the command shows what they would get.`,
   patchbay job run disk-report --dry-run`,
 		Annotations: exits(exit{exitOK, "the run succeeded"}, exit{exitFailed, "every attempt failed"},
 			exit{exitRefused, "the previous run of the schedule is still in progress"}, exit{exitNotFound, "no such agent or schedule"},
+			exit{exitConfig, "the manifest of the agent, or the configuration, has an error"},
 			exit{exitInterrupted, "the run was cancelled, by Ctrl-C or `patchbay job cancel`"}),
 		Args: arguments("AGENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -93,6 +94,9 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 	m, s, err := j.Find(agent, f.schedule)
 	if err != nil {
 		return noJob(err)
+	}
+	if err := j.Check(ctx, m); err != nil {
+		return err
 	}
 	j.Runner.Watch = func(_ string, l job.Line) {
 		if !a.flags.json {
@@ -148,7 +152,7 @@ func (a *app) showRun(r job.Run) error {
 		if !a.flags.json {
 			a.printf("%s %s in %s (%s)\n", a.screen().Paint(render.StyleGreen, "✓"), r.Status, render.Duration(r.Ended.Sub(r.Began)), r.ID)
 			for fault, fix := range last.SinkErrors() {
-				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), render.Line(fault))
+				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), indentRest(render.Block(fault), "  "))
 				if fix != "" {
 					a.printf("  fix: %s\n", render.Line(fix))
 				}

@@ -59,12 +59,11 @@ func (a *app) jobStatus(ctx context.Context, j *daemon.Jobs) error {
 	if a.flags.json {
 		return a.printJSON(o)
 	}
-	a.printf("%s\n", a.jobSummary(o, now))
 	if len(list) == 0 {
 		a.sayf("There are no agents in %s. `patchbay job new` writes one.\n", strings.Join(j.Dirs(), " or "))
 		return nil
 	}
-	a.printf("\n")
+	a.printf("%s\n\n", a.jobSummary(o, now))
 	return a.jobScreen(o.Agents, now)
 }
 
@@ -81,7 +80,8 @@ func (a *app) daemonStatus(ctx context.Context) (*httpapi.DaemonStatus, error) {
 	return &s, err
 }
 
-// urgency orders agents: broken, failing, stale, running, scheduled, and those without a schedule.
+// urgency orders agents: broken, failing, stale, with a sink that failed, running, scheduled, and
+// those without a schedule.
 func urgency(i daemon.JobInfo) int {
 	switch {
 	case i.Error != "":
@@ -90,12 +90,14 @@ func urgency(i daemon.JobInfo) int {
 		return 1
 	case i.Stale:
 		return 2
-	case i.Running != "":
+	case i.Last != nil && sinkFaults(i.Last) != "":
 		return 3
-	case i.Next != nil:
+	case i.Running != "":
 		return 4
+	case i.Next != nil:
+		return 5
 	}
-	return 5
+	return 6
 }
 
 // soonest returns when an agent runs next.
@@ -115,13 +117,13 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	agents := map[string]bool{}
 	for _, i := range o.Agents {
 		agents[i.Path] = true
-		counts[[]string{"broken", "failing", "stale", "", "", ""}[urgency(i)]]++
+		counts[[]string{"broken", "failing", "stale", "with a failed sink", "", "", ""}[urgency(i)]]++
 		if i.Running != "" {
 			counts["running"]++
 		}
 	}
 	parts := []string{render.Count(len(agents), "agent")}
-	for _, word := range []string{"running", "failing", "stale", "broken"} {
+	for _, word := range []string{"running", "failing", "stale", "with a failed sink", "broken"} {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, word))
 		}

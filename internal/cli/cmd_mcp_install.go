@@ -23,9 +23,9 @@ type mcpInstallOptions struct {
 func newMCPInstallCommand(a *app) *cobra.Command {
 	var opts mcpInstallOptions
 	cmd := &cobra.Command{
-		Use:   "install HOST",
+		Use:   "install AGENT",
 		Short: "Add Patchbay to the MCP servers of an agent",
-		Long: `Add Patchbay to the MCP servers of an agent. HOST is one of
+		Long: `Add Patchbay to the MCP servers of an agent. AGENT is one of
 ` + strings.Join(mcpinstall.Hosts(), ", ") + `.
 
 One entry called patchbay is added to the agent's own file. Every other byte
@@ -37,7 +37,7 @@ nothing.`,
   patchbay mcp install claude --uninstall`,
 		Annotations: exits(exit{exitOK, "the entry was added or removed, or there was nothing to change"}, exit{exitFailed, "the file cannot be changed"},
 			exit{exitUsage, "usage error; no such agent, or it has no file for projects"}),
-		Args:      arguments("HOST"),
+		Args:      arguments("AGENT"),
 		ValidArgs: mcpinstall.Hosts(),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.runMCPInstall(args[0], opts) },
 	}

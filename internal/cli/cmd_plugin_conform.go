@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/conformance"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugindir"
@@ -240,7 +241,11 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	case errors.Is(err, plugindir.ErrSeveral):
 		return target, usage("name the file of one plugin", "%w", err)
 	case errors.Is(err, plugindir.ErrNone) && only != "":
-		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), "leave --dialect out, or build the plugin first")
+		fix := "leave --dialect out, or build the plugin first"
+		if only == job.PluginDialect && dialect.Executable(a.path(path)) {
+			fix = "rename it: mv " + path + " " + filepath.Join(filepath.Dir(path), "dotagent-plugin-"+filepath.Base(path))
+		}
+		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), fix)
 	case errors.Is(err, plugindir.ErrNone):
 		return target, notFound(err, "name a plugin's file or directory; build a compiled plugin first, and make a script executable (chmod +x)")
 	}

@@ -2,13 +2,17 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -21,7 +25,8 @@ func newPluginInfoCommand(a *app) *cobra.Command {
 		Short: "Show everything about one plugin",
 		Long: `Show what a plugin declares, which points its hooks are connected to, what it
 may do, and its state. A mine plugin is asked for its health, for at most five
-seconds. If plugins of two dialects have the same name, write DIALECT:NAME.`,
+seconds. This command starts the plugin for itself. If a daemon is running, its
+process, calls, restarts and notifications of the plugin are shown as well. If plugins of two dialects have the same name, write DIALECT:NAME.`,
 		Example: `  patchbay plugin info git-context
   patchbay plugin info scaffold:git-context
   patchbay plugin info git-context --json | jq .wiring`,
@@ -45,10 +50,17 @@ func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name str
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(p)
+	running, err := a.askDaemonAbout(ctx, name)
+	if err != nil {
+		a.logger().Warn("the daemon was not asked for its counters", "plugin", p.Name, "err", err)
 	}
-	a.printPluginHead(p)
+	if a.flags.json {
+		return a.printJSON(pluginInfoJSON{p, running})
+	}
+	a.printPluginHead(p, running)
+	if len(p.Wiring) == 0 { // it is not ready
+		a.printSection("hooks", cellRows(p.Hooks))
+	}
 	a.printWiring("hooks", p.Wiring, false)
 	a.printWiring("connected hooks", p.Wiring, true)
 	a.printSection("tools", toolRows(host, p))
@@ -58,13 +70,49 @@ func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name str
 	a.printSection("knobs", knobRows(p.Knobs))
 	a.printSection("config from", cellRows(p.ConfigFiles))
 	a.printSection("notifications", notificationRows(p.Notifications))
+	if running != nil {
+		a.printSection("notifications in the daemon", notificationRows(running.Notifications))
+	}
 	a.printSection("capabilities", a.capabilityRows(p.Capabilities))
 	a.printSection("files it sees", mountRows(p.Mounts))
 	a.printFindings(pluginFindings(host.Doctor(), p))
 	return nil
 }
 
-func (a *app) printPluginHead(p *pluginhost.PluginDetail) {
+// pluginInfoJSON is the result of plugin info in JSON.
+type pluginInfoJSON struct {
+	*pluginhost.PluginDetail
+	Daemon *daemon.RunningPlugin `json:"daemon"` // null: no daemon is running, or it does not have the plugin
+}
+
+// askDaemonAbout returns the state of a plugin in the running daemon, or nil if there is none. The
+// processes and counters of this command are its own.
+func (a *app) askDaemonAbout(ctx context.Context, name string) (*daemon.RunningPlugin, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return nil, err
+	}
+	running, err := daemon.AskPlugin(ctx, dirs, name)
+	if errors.Is(err, daemon.ErrNoDaemon) {
+		return nil, nil
+	}
+	return running, err
+}
+
+// daemonText returns the state of a plugin in the daemon.
+func daemonText(r *daemon.RunningPlugin) string {
+	process := "no process"
+	if r.Pid != nil {
+		process = fmt.Sprintf("process %d", *r.Pid)
+	}
+	return fmt.Sprintf("%s, %s, health %s; %s", process, render.Count(r.Counters.Restarts, "restart"), orDash(r.Health), callsText(r.Counters))
+}
+
+func callsText(c pluginhost.Counters) string {
+	return render.Count(int(c.Calls), "call") + ", " + failuresText(c)
+}
+
+func (a *app) printPluginHead(p *pluginhost.PluginDetail, running *daemon.RunningPlugin) {
 	o := a.screen()
 	a.printf("%s %s  %s  %s\n", o.Paint(render.StyleBold, p.Name), o.Paint(render.StylePlain, p.Version),
 		o.Paint(render.StyleDim, p.Dialect), o.Paint(stateStyle(p.State), string(p.State)))
@@ -82,8 +130,11 @@ func (a *app) printPluginHead(p *pluginhost.PluginDetail) {
 		a.labelled("health", p.Health),
 		a.labelled("trust", trustText(p)),
 		a.labelled("priority", strconv.Itoa(p.Priority)),
-		a.labelled("calls", counterText(p.Counters)),
+		a.labelled("calls", fmt.Sprintf("%d, %s (of this command alone)", p.Counters.Calls, failuresText(p.Counters))),
 	}...)
+	if running != nil {
+		rows = append(rows, a.labelled("in the daemon", daemonText(running)))
+	}
 	_ = render.Table(a.out, rows, render.Options{Color: o.Color}) // a.out keeps the error
 }
 
@@ -128,8 +179,8 @@ func processText(p *pluginhost.PluginDetail) string {
 	return fmt.Sprintf("%d, %s", *p.Pid, render.Count(p.Counters.Restarts, "restart"))
 }
 
-func counterText(c pluginhost.Counters) string {
-	parts := []string{fmt.Sprint(c.Calls), render.Count(int(c.Errors), "error"), render.Count(int(c.Timeouts), "timeout")}
+func failuresText(c pluginhost.Counters) string {
+	parts := []string{render.Count(int(c.Errors), "error"), render.Count(int(c.Timeouts), "timeout")}
 	if c.Notifications > 0 {
 		parts = append(parts, render.Count(int(c.Notifications), "notification"))
 	}

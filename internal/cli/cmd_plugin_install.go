@@ -273,13 +273,21 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 	for _, n := range p.Notes {
 		a.printf("  %s\n", o.Paint(render.StyleYellow, n))
 	}
-	if len(p.Hints) > 0 && !p.Unchanged {
+	if !p.Unchanged {
+		a.printHints(p)
+	}
+}
+
+// printHints prints what a person may have to do before the plugin works.
+func (a *app) printHints(p *plugininstall.Placed) {
+	if p.Readme != "" {
+		a.printf("  its README is %s\n", render.Line(p.Readme))
+	}
+	if len(p.Hints) > 0 {
 		a.printf("  Patchbay has run none of its files. You may have to run:\n")
 	}
 	for _, h := range p.Hints {
-		if !p.Unchanged {
-			a.printf("    %s\n", render.Line(h))
-		}
+		a.printf("    %s\n", render.Line(h))
 	}
 }
 

@@ -93,6 +93,9 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 		return err
 	}
 	v := newValidation(p, host.Doctor())
+	for _, f := range host.TrustFindings(name) {
+		v.Warnings = append(v.Warnings, problemJSON{Path: f.Where, Message: f.Problem, Fix: f.Fix})
+	}
 	if message, fix := a.reservedNameWarning(p.PluginInfo); message != "" {
 		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path, Message: message, Fix: fix})
 	}

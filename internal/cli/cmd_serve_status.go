@@ -50,7 +50,8 @@ func (a *app) serveStatus(ctx context.Context) error {
 // starts, and serve status on request.
 func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 	row := func(name, format string, args ...any) {
-		a.printf("  %-8s %s\n", name, render.Line(fmt.Sprintf(format, args...)))
+		line := fmt.Sprintf("  %-8s %s", name, render.Line(fmt.Sprintf(format, args...)))
+		a.printf("%s\n", render.Wrap(line, a.screen().Width, "         "))
 	}
 	if s.HTTP != "" {
 		row("address", "%s", s.HTTP)

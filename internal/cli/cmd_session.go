@@ -81,16 +81,23 @@ func shortIDs(list []session.Summary) []string {
 // mostCompleted limits how many sessions completion offers.
 const mostCompleted = 100
 
-// completeSessions returns the ids of sessions with their titles, the newest first. If own is set,
-// sessions of other agents are left out.
-func (a *app) completeSessions(ctx context.Context, own bool) []cobra.Completion {
+// completeSessions returns the ids of sessions that begin with typed, with their titles, the newest
+// first. `session list` prints ids without ses_; if typed begins such an id, the ids have no ses_
+// either, because a shell drops offers that do not begin with typed. If own is set, sessions of
+// other agents are left out.
+func (a *app) completeSessions(ctx context.Context, own bool, typed string) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	var out []cobra.Completion
 	_ = a.openRecords(ctx, slog.New(slog.DiscardHandler), func(r *daemon.Records) error { // completion does not show errors
 		found, _, err := r.Sessions.Search(ctx, session.Query{Own: own, Limit: mostCompleted})
 		for _, one := range found {
-			out = append(out, cobra.CompletionWithDesc(one.ID, render.Line(sessionTitle(one.Session))))
+			for _, id := range []string{one.ID, strings.TrimPrefix(one.ID, session.Prefix)} {
+				if strings.HasPrefix(id, typed) {
+					out = append(out, cobra.CompletionWithDesc(id, render.Line(sessionTitle(one.Session))))
+					break
+				}
+			}
 		}
 		return err
 	})
@@ -100,13 +107,15 @@ func (a *app) completeSessions(ctx context.Context, own bool) []cobra.Completion
 // completeIDs completes session ids for the arguments of a command, each id once. It offers at most
 // the given number of arguments; 0 is no limit.
 func (a *app) completeIDs(most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		offers := slices.DeleteFunc(a.completeSessions(cmd.Context(), false), func(c cobra.Completion) bool {
+		offers := slices.DeleteFunc(a.completeSessions(cmd.Context(), false, typed), func(c cobra.Completion) bool {
 			id, _, _ := strings.Cut(c, "\t")
-			return slices.Contains(args, id)
+			return slices.ContainsFunc(args, func(arg string) bool {
+				return strings.TrimPrefix(arg, session.Prefix) == strings.TrimPrefix(id, session.Prefix)
+			})
 		})
 		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}

@@ -64,15 +64,20 @@ func (v *conformView) result(r conformance.Result) {
 	}
 	o, word := v.screen(), conformWords[r.Status]
 	first, rest, _ := strings.Cut(r.Message, "\n")
-	v.printf("  %s  %s  %s\n", o.Paint(word.style, word.word), render.Line(r.ID), o.Paint(render.StyleDim, first))
+	v.printf("%s\n", render.Wrap(fmt.Sprintf("  %s  %s  %s", o.Paint(word.style, word.word), render.Line(r.ID), o.Paint(render.StyleDim, first)), o.Width, "      "))
 	if r.Status != conformance.Fail && r.Status != conformance.Warn {
 		return
 	}
 	for line := range strings.Lines(rest) {
-		v.printf("        %s\n", render.Line(strings.TrimSpace(line)))
+		v.indented(render.Line(strings.TrimSpace(line)))
 	}
-	v.printf("        rule: %s\n", render.Line(r.Spec))
-	v.printf("        fix:  %s\n", render.Line(r.Fix))
+	v.indented("rule: " + render.Line(r.Spec))
+	v.indented("fix:  " + render.Line(r.Fix))
+}
+
+// indented prints a line below the name of a check.
+func (v *conformView) indented(line string) {
+	v.printf("%s\n", render.Wrap("        "+line, v.screen().Width, "      "))
 }
 
 // leaveOut counts a check that was not tried because another one failed. One line at the end

@@ -137,7 +137,7 @@ func fixOf(err error) string {
 	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
 		return m.Fix
 	}
-	if refused, ok := errors.AsType[*command.Refused](err); ok {
+	if refused, ok := errors.AsType[*command.Refused](err); ok && refused.Suggest != "" {
 		return refused.Suggest
 	}
 	if e, ok := errors.AsType[fixer](err); ok {
@@ -165,13 +165,26 @@ func callFix(e *hook.Error) string {
 		}
 		return fmt.Sprintf("give it more time: set %s in [plugins.%s] of the configuration", key, e.Plugin)
 	case hook.Crash:
-		return "run the command again with -v to see all that the plugin wrote to stderr"
+		return crashFix(e)
 	case hook.Unavailable:
 		return joinFixes("`patchbay doctor` says how to fix it", withoutPluginFix(e))
 	case hook.Garbled, hook.TooLarge:
-		return "the plugin does not follow its protocol; tell its author, or disable it with `patchbay plugin disable`"
+		return fmt.Sprintf("the plugin does not follow its protocol, and `patchbay plugin test %s` shows where; tell its author, or disable it with `patchbay plugin disable %s`",
+			e.Plugin, e.Plugin)
 	}
 	return ""
+}
+
+// crashFix returns where to look for the cause of a crash. The message has one line of stderr.
+func crashFix(e *hook.Error) string {
+	lines := strings.Count(strings.TrimSpace(e.Stderr), "\n")
+	switch {
+	case lines > 0:
+		return "run the command again with -v to see all that the plugin wrote to stderr"
+	case strings.TrimSpace(e.Stderr) == "":
+		return fmt.Sprintf("it wrote nothing to stderr; `patchbay plugin test %s` tries it with other calls", e.Plugin)
+	}
+	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", e.Plugin)
 }
 
 // withoutPluginFix returns how to go on without a plugin that ended an event because it cannot be

@@ -155,6 +155,9 @@ func readPlugin(t *document.Table) Plugin {
 			t.BadItem("env", i, "write only the name; the value comes from the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
 		}
 	}
+	for _, name := range []string{"sandbox", "trust"} {
+		t.Elsewhere(name, name+" holds for all plugins: write it at the top of the file, before the first [table]")
+	}
 	t.End()
 	return p
 }

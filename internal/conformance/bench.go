@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -22,10 +23,14 @@ type bench struct {
 	target Target
 	opts   Options
 
-	wanted  map[string]bool // checks to report
-	made    map[string]bool // checks to run
-	results map[string]Status
-	reasons map[string]string // why checks were not tried, by id
+	wanted  map[string]bool   // checks to report
+	made    map[string]bool   // checks to run
+	results map[string]Result // of every check that was run, wanted or not
+	causes  map[string]string // the checks because of which others were not tried, by the id of those
+
+	startMu sync.Mutex   // protects the next two: some checks start several processes at once
+	started bool         // a process of the plugin has been started
+	stuck   *startFailed // the first process could not be started; nil: it could
 
 	ctx     context.Context // of the whole run
 	current string          // the running check

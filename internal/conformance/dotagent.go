@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/dotagent"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -22,6 +24,7 @@ type dotagentSuite struct {
 	info    rawjson.Object
 	kinds   []string
 	schema  json.RawMessage // nil: it has no valid one
+	fitting []sample.Value  // the configs that validate accepted; nil: not known
 	startup time.Duration   // how long info took
 }
 
@@ -55,7 +58,7 @@ func (s *dotagentSuite) checks() []Check {
 		{ID: "dotagent.validate.reply", Row: "D9", needs: []string{info}, after: []string{"dotagent.info.schema"}, run: s.validateReply, Does: "calls `validate` with configs that fit `schema`",
 			Rule: "`validate` gets the config on stdin, and answers `{\"ok\":true}` or `{\"ok\":false,\"error\":\"…\"}`.",
 			Fix:  `answer validate with one JSON object that has "ok", and a string "error" if that is false`},
-		{ID: replies, Row: "D10", needs: []string{"dotagent.info.kinds"}, after: []string{"dotagent.info.schema"}, run: s.invokeReply, Does: "calls `invoke` for each of its kinds, with configs that fit `schema` and every event",
+		{ID: replies, Row: "D10", needs: []string{"dotagent.info.kinds"}, after: []string{"dotagent.info.schema", "dotagent.validate.reply"}, run: s.invokeReply, Does: "calls `invoke` for each of its kinds, with configs that `validate` accepts and every event",
 			Rule: "`invoke` answers with a JSON object in which `ok` is `true` or `false`.",
 			Fix:  `answer invoke with one JSON object on stdout that has "ok": true or false; say what failed in "error"`},
 		{ID: "dotagent.exit.code", Row: "D11", needs: []string{replies}, run: s.exitCode, Does: "compares exit codes with the answers",
@@ -158,13 +161,21 @@ func (s *dotagentSuite) answer(t *trial, what string, c call) (rawjson.Object, *
 	return nil, r
 }
 
-// stderrEnd returns the end of stderr, for a message.
+// stderrEnd returns the last line of stderr that says something, for a message. Below its error,
+// Node prints a stack, the fields of the error in braces and its own version.
 func stderrEnd(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return "; stderr ends with " + shown(last)
+	last := lines[len(lines)-1]
+	if last == "" {
+		return ""
 	}
-	return ""
+	for _, line := range slices.Backward(lines) {
+		if says := strings.TrimRight(line, " \t\r}"); says != "" && says[0] != ' ' && says[0] != '\t' && !strings.HasPrefix(says, "Node.js v") {
+			last = line
+			break
+		}
+	}
+	return "; stderr ends with " + shown(last)
 }
 
 func (s *dotagentSuite) infoJSON(t *trial) {
@@ -203,6 +214,11 @@ func (s *dotagentSuite) infoFields(t *trial) {
 	system := []string{runtime.GOOS, map[string]string{"darwin": "macos"}[runtime.GOOS]}
 	if len(platforms) > 0 && !slices.ContainsFunc(platforms, func(p string) bool { return slices.Contains(system, p) }) {
 		t.warnf("it is for %[2]s and not for %[1]s: a host here leaves it out", runtime.GOOS, strings.Join(platforms, ", "))
+		t.fixWith("nothing, if it cannot work here; otherwise add \"" + runtime.GOOS + "\" to platforms")
+	}
+	for key, meant := range dotagent.Misspelt(s.info) {
+		t.warnf("the field %s is ignored: did you mean %q?", shown(key), meant)
+		t.fixWith("rename the field to " + meant)
 	}
 }
 
@@ -232,7 +248,7 @@ func (s *dotagentSuite) infoKinds(t *trial) {
 	}
 	if len(kinds) == 0 {
 		s.kinds = known
-		t.warnf("it states no kinds, so it is called only if a job or a connection names it")
+		t.passf("it states none: it is called only if a manifest or a connection names it")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -43,8 +44,12 @@ func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) b
 	t.passf("%d configs that do not fit were refused", len(bad))
 }
 
-// configs returns configs that fit the plugin's schema.
+// configs returns configs that fit the plugin's schema: once validate was called, those that it
+// accepted, because no host calls invoke with another.
 func (s *dotagentSuite) configs() []sample.Value {
+	if s.fitting != nil {
+		return s.fitting
+	}
 	if s.schema == nil {
 		return []sample.Value{{Size: sample.Minimal, JSON: json.RawMessage(`{}`)}}
 	}
@@ -57,7 +62,7 @@ func (s *dotagentSuite) validateReply(t *trial) {
 		t.skipf("no config could be made that fits its schema")
 		return
 	}
-	accepted := 0
+	var accepted []sample.Value
 	for _, c := range configs {
 		what := "validate with " + c.Size + " config"
 		o, r := s.answer(t, what, s.verb("validate", append(slices.Clone(c.JSON), '\n'), dotagentValidate))
@@ -66,10 +71,11 @@ func (s *dotagentSuite) validateReply(t *trial) {
 		}
 		s.checkReply(t, what, o, r)
 		if string(o.Get("ok")) == "true" {
-			accepted++
+			accepted = append(accepted, c)
 		}
 	}
-	t.passf("accepts %d of %d configs that fit its schema", accepted, len(configs))
+	s.fitting = accepted
+	t.passf("accepts %d of %d configs that fit its schema", len(accepted), len(configs))
 }
 
 // checkReply checks the form of a reply.
@@ -121,7 +127,7 @@ func (s *dotagentSuite) invokeReply(t *trial) {
 				events = events[:1]
 			}
 			for j, event := range events {
-				what := fmt.Sprintf("invoke of a %s (%s, %s config)", kind, event, c.Size)
+				what := fmt.Sprintf("invoke of a %s (%s, %s config %s)", kind, event, c.Size, excerpt.Of(c.JSON, 80))
 				o, r := s.answer(t, what, s.verb("invoke", payload(kind, event, messages[(i+j)%len(messages)], c.JSON), dotagentTimes[kind]))
 				if t.failed() {
 					return

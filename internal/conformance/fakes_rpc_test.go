@@ -212,6 +212,8 @@ func kagedHook(fault, hook string) (string, string) {
 		return `{"inject":["a"]}`, ""
 	case fault == "retain" && hook == "post_compact":
 		return `{"retain":["a"]}`, ""
+	case fault == "hook-stray" && hook == "on_session_start":
+		return `{"injct":"hello"}`, ""
 	case hook == "on_session_start":
 		return `{"inject":"hello"}`, ""
 	case hook == "post_compact":

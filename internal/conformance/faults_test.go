@@ -119,6 +119,7 @@ func faults() []fault {
 			fault{name: "hook-silent", want: "!hook.answers", brief: "hook.answers"},
 			fault{name: "hook-error", want: "!hook.answers"},
 			fault{name: "inject", want: "!hook.result"},
+			fault{name: "hook-stray", want: "?hook.result"},
 			fault{name: "retain", want: "!hook.result"},
 			fault{name: "tool", want: "!tool.answers"},
 			fault{name: "tool-silent", want: "!tool.answers", brief: "tool.answers", only: "kaged.tool"},

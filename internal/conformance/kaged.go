@@ -69,7 +69,7 @@ func (s *kagedSuite) checks() []Check {
 		{ID: hooks, Row: "K8", needs: []string{hello}, run: s.askHooks, Does: "asks each of its hooks, with transcripts of several kinds",
 			Rule: "Each hook is answered within `hook_timeout_sec`; `null` changes nothing.",
 			Fix:  "answer kaged.hook.NAME for every hook of the manifest, with null if you have nothing to say"},
-		{ID: "kaged.hook.result", Row: "K9", needs: []string{hooks}, run: summary(sawContext, "answers have their form"), Does: "looks at the answers of hooks",
+		{ID: "kaged.hook.result", Row: "K9", needs: []string{hooks}, run: hookResults, Does: "looks at the answers of hooks",
 			Rule: "`on_session_start` answers `{inject?}`, `on_session_idle` `null`, `pre_compact` `null` or `{messages}` or `{summary}`, `post_compact` `{retain, inject?}`.",
 			Fix:  "give the answer the fields and types that the table of hooks has"},
 		{ID: tools, Row: "K10", needs: []string{hello}, run: s.askTools, Does: "calls each of its tools, with arguments made from `parameters_schema`",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
 	"github.com/patchbay-dev/patchbay/internal/entry"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -165,6 +166,9 @@ func (s *kagedSuite) askHooks(t *trial) {
 			if fault := s.hookFault(name, a.result); fault != "" {
 				s.seen.note(sawContext, "the hook %s: %s", name, fault)
 			}
+			for _, stray := range s.strays(name, a.result) {
+				s.seen.note(sawIgnored, "the hook %s: %s", name, stray)
+			}
 		}
 	}
 	if len(s.manifest.Hooks) == 0 {
@@ -173,6 +177,33 @@ func (s *kagedSuite) askHooks(t *trial) {
 	}
 	slow(t)
 	t.passf("%s", plural(len(s.manifest.Hooks), "hook"))
+}
+
+// strays notes the fields of an answer that the hook does not have. The answers to on_session_idle,
+// and those of an observer to pre_compact, are ignored as a whole.
+func (s *kagedSuite) strays(name string, result json.RawMessage) []string {
+	if dialect.Missing(result) {
+		return nil
+	}
+	if name == "on_session_idle" || name == "pre_compact" && !s.manifest.Compactor() {
+		return []string{"the answer is ignored, and should be null: " + shown(result)}
+	}
+	o, err := rawjson.Parse(result)
+	if err != nil {
+		return nil // hookFault reports it
+	}
+	return dialect.StrayFields(o, kaged.AnswerFields(name)...)
+}
+
+// hookResults reports what was seen in the answers of hooks.
+func hookResults(t *trial) {
+	if text := t.seen.of(sawContext); text != "" {
+		t.failf("%s", text)
+	}
+	if text := t.seen.of(sawIgnored); text != "" {
+		t.warnf("%s", text)
+	}
+	t.passf("answers have their form")
 }
 
 // hookFault says what is wrong with the answer of a hook.

@@ -188,5 +188,5 @@ func denied(t *trial) {
 		t.skipf("it did not run in a sandbox: %s", why)
 		return
 	}
-	summary(sawDenied, "it used nothing that it does not declare")(t)
+	summary(sawDenied, "its sandbox saw no attempt at what it does not declare")(t)
 }

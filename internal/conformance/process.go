@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // lingerTime is how long the remaining processes of a plugin are watched.
@@ -38,7 +40,29 @@ func (b *bench) start(l launch) (*proc.Process, error) {
 	if !l.free {
 		spec.Box = b.box()
 	}
-	return b.procs.Start(b.ctx, spec)
+	p, err := b.procs.Start(b.ctx, spec)
+	b.noteStart(err)
+	return p, err
+}
+
+// A startFailed is why the plugin cannot be started, and the check that found it.
+type startFailed struct{ check, text, fix string }
+
+// noteStart records whether the plugin can be started at all. If the first process cannot be
+// started, no other can, so that one check fails and the others are skipped.
+func (b *bench) noteStart(err error) {
+	b.startMu.Lock()
+	defer b.startMu.Unlock()
+	switch {
+	case err == nil:
+		b.started = true
+	case !b.started && b.stuck == nil && b.ctx.Err() == nil:
+		text, fix := startFault(err)
+		if _, refused := errors.AsType[*sandbox.Refusal](err); refused {
+			fix = cmp.Or(fix, "change what it declares, as the message says, or test it without its sandbox: --no-sandbox")
+		}
+		b.stuck = &startFailed{b.current, text, fix}
+	}
 }
 
 // startFault returns why a process did not start, and how to fix it.

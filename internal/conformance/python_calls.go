@@ -77,7 +77,7 @@ func (s *pythonSuite) huge(t *trial) {
 func (s *pythonSuite) ends(t *trial) {
 	s.calls(t, "")
 	switch {
-	case s.results["python.hook.answers"] == Fail:
+	case s.results["python.hook.answers"].Status == Fail:
 		t.skipf("its handlers did not answer")
 	case s.exit.over:
 		t.failf("the interpreter was still running when its time was over%s", stderrEnd(s.exit.stderr))

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 	whole, cancel := context.WithTimeoutCause(ctx, b.opts.Timeout, errOver)
 	defer cancel()
 	report := &Report{Plugin: b.target.Name, Dialect: b.target.Dialect, OK: true, Checks: []Result{}}
-	b.results, b.reasons = make(map[string]Status), make(map[string]string)
+	b.results, b.causes = make(map[string]Result), make(map[string]string)
 	for i := range checks {
 		c := &checks[i]
 		if !b.made[c.ID] {
@@ -122,18 +123,34 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		b.results[c.ID] = r.Status
-		if !b.wanted[c.ID] {
-			continue
-		}
-		report.OK = report.OK && r.Status != Fail
-		report.Checks = append(report.Checks, r)
-		if b.opts.OnResult != nil {
-			b.opts.OnResult(r)
+		b.results[c.ID] = r
+		if b.wanted[c.ID] {
+			b.reportCause(report, c.ID)
+			b.report(report, r)
 		}
 	}
 	report.Plugin = b.target.Name // the plugin may have given its name meanwhile
 	return report, nil
+}
+
+// report adds a result to the report.
+func (b *bench) report(report *Report, r Result) {
+	report.OK = report.OK && r.Status != Fail
+	report.Checks = append(report.Checks, r)
+	if b.opts.OnResult != nil {
+		b.opts.OnResult(r)
+	}
+}
+
+// reportCause adds the failed check because of which another was not tried, if it was not asked
+// for. Otherwise a run of the other alone would find nothing wrong.
+func (b *bench) reportCause(report *Report, id string) {
+	cause := b.causes[id]
+	if cause == "" || b.wanted[cause] || b.results[cause].Status != Fail {
+		return
+	}
+	b.wanted[cause] = true // once
+	b.report(report, b.results[cause])
 }
 
 // NotTried begins the message of a check that was skipped because of another.
@@ -148,17 +165,18 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
 	case need != "":
-		why := b.reasons[need] // the first reason in a row of them
-		if why == "" {
-			why = need + map[Status]string{Fail: " failed", Skip: " was skipped"}[b.results[need]]
-		}
-		b.reasons[c.ID] = why
-		t.skipf("%s%s", NotTried, why)
+		cause := cmp.Or(b.causes[need], need) // the first in a row of them
+		b.causes[c.ID] = cause
+		t.skipf("%s%s%s", NotTried, cause, map[Status]string{Fail: " failed", Skip: " was skipped"}[b.results[cause].Status])
 	case ctx.Err() != nil:
 		t.failf("not tried: %v", context.Cause(ctx))
 		t.fixWith("give the run more time with --timeout, or choose checks with --only")
 	default:
 		c.run(t)
+		if b.stuck != nil && b.stuck.check == c.ID { // the check says something about the call
+			t.status, t.text = Fail, b.stuck.text
+			t.fixWith(cmp.Or(b.stuck.fix, "make the plugin start; the message says what keeps it from that"))
+		}
 		if ctx.Err() != nil && t.status != Pass {
 			t.status, t.text = Fail, "not finished: "+context.Cause(ctx).Error()
 			t.fixWith("give the run more time with --timeout, or choose checks with --only")
@@ -167,10 +185,14 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 	return t.result()
 }
 
-// unmet returns a check that this one needs and that has not passed; empty: there is none.
+// unmet returns a check that this one needs and that has not passed; empty: there is none. If the
+// plugin cannot be started, that is the check that found it.
 func (b *bench) unmet(c *Check) string {
+	if b.stuck != nil && len(c.needs) > 0 {
+		return b.stuck.check
+	}
 	for _, id := range c.needs {
-		if s := b.results[id]; s != Pass && s != Warn {
+		if s := b.results[id].Status; s != Pass && s != Warn {
 			return id
 		}
 	}

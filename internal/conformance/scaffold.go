@@ -256,7 +256,7 @@ func (s *scaffoldSuite) farewell(t *trial) {
 
 func (s *scaffoldSuite) huge(t *trial) {
 	r := request{s.ping.method, json.RawMessage(fmt.Sprintf(`{"message":%s}`, long())), scaffoldReply}
-	if len(s.hooks) > 0 && s.results["scaffold.hook.answers"] == Pass {
+	if len(s.hooks) > 0 && s.results["scaffold.hook.answers"].Status == Pass {
 		r.method, r.params = "hook/"+s.hooks[0], scaffoldHooks[s.hooks[0]].params(string(long()))
 	}
 	s.large(t, r)

@@ -43,6 +43,8 @@ type Options struct {
 	NoAgentsMD bool // ignore the AGENTS.md of projects, also if the configuration does not say so
 
 	NoModel bool // the caller runs no turn: do not open the configured model
+
+	OnlyNamed bool // the caller fires only events of jobs: open a dotagent plugin when a manifest of a run names it
 }
 
 // A Core is a host, an engine, a model and the agent that uses them.
@@ -71,6 +73,7 @@ type Core struct {
 	parsers      *parsers
 	changing     sync.Mutex // held while a client changes the configuration over HTTP
 	projects     *projects  // nil until the host is open
+	named        namedPlugins
 	running      running
 	closed       closedFile
 	pluginEvents *pluginEvents
@@ -115,6 +118,9 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	o.Host.Storage, o.Host.OnNotification, o.Host.OnDenied = c.storage(), c.postNotification, c.pluginEvents.denied
 	o.Host.OnWired = func() { c.closed.poke(); c.pluginEvents.poke() }
 	o.Host.Logger = slog.New(pluginlog.Watch(c.log.Handler(), c.pluginEvents.wrote))
+	if o.OnlyNamed {
+		o.Host.Needs = c.named.needs(o.Host.Needs)
+	}
 	if c.Host, err = pluginhost.Open(ctx, &o.Host); err != nil {
 		return err
 	}

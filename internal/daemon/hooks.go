@@ -148,7 +148,7 @@ func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 
 // unasked returns the answer for the case that the plugins of a project cannot be asked: the
 // project's configuration is wrong, or they do not start in time. The answer refuses if a plugin
-// must be asked.
+// must be asked, or if a wrong configuration may say so.
 func (e *hostEvent) unasked(err error) *codehook.Result {
 	e.log.Warn("plugins could not be asked", "agent", string(e.Agent), "event", e.Event, "session", e.session, "err", err)
 	r := &codehook.Result{Answer: e.NoOpinion(), Notes: []string{"plugins could not be asked: " + err.Error()}}
@@ -156,7 +156,11 @@ func (e *hostEvent) unasked(err error) *codehook.Result {
 	for _, p := range e.Points() {
 		closed = append(closed, e.Host.Closed(p)...)
 	}
-	if (len(closed) > 0 || is[*config.Error](err)) && e.Gates() {
+	switch {
+	case !e.Gates():
+	case is[*config.Error](err):
+		r.Answer = e.Refuse(fmt.Sprintf("plugins could not be asked, because the configuration for this project has an error, and it may say that a plugin has to agree. Correct it: %v", err))
+	case len(closed) > 0:
 		r.Answer = e.Refuse(fmt.Sprintf("plugins could not be asked, and %s has to agree: %v", strings.Join(closed, ", "), err))
 	}
 	return r

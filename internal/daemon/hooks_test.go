@@ -105,7 +105,8 @@ func TestHookAnswers(t *testing.T) {
 	t.Run("in a project with a wrong configuration every call is refused, with the reason", func(t *testing.T) {
 		h.write("bad/.git/x", "")
 		h.write("bad/.patchbay/config.toml", "nonsense = [")
-		if got := h.answer(c, preToolUse(filepath.Join(h.home, "bad"), "s4", "p")); !strings.Contains(got.Stdout, `"deny"`) {
+		if got := h.answer(c, preToolUse(filepath.Join(h.home, "bad"), "s4", "p")); !strings.Contains(got.Stdout, `"deny"`) ||
+			!strings.Contains(got.Stdout, "because the configuration for this project has an error") || !strings.Contains(got.Stdout, "bad/.patchbay/config.toml:1:") {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -31,6 +31,8 @@ type Jobs struct {
 	trouble []config.Problem // problems with the files of the secrets
 	loaded  job.Loaded
 
+	accepted accepted
+
 	manual sync.WaitGroup // runs that a client started; Core.running has each of them too
 }
 
@@ -48,7 +50,7 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
 	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Report: j.report,
 		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
-	j.Runner.Confine = c.confiner(environ)
+	j.Runner.Confine, j.Runner.Check = c.confiner(environ), j.checkAttempt
 	j.Reload()
 	c.Jobs = j
 	return nil

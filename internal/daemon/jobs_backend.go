@@ -37,6 +37,9 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 	if err != nil {
 		return nil, jobError(err)
 	}
+	if err := j.Check(ctx, m); err != nil {
+		return nil, jobError(err)
+	}
 	began := make(chan job.Run, 1)
 	refused := make(chan error, 1)
 	attempts := 0

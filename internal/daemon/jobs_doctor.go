@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type JobExam struct {
 	Procs    *proc.Group
 	Confined bool // [security] of agents is enforced
 	Reach    bool // also check whether the services of notifiers can be reached; no message is sent
+
+	checked func(m *job.Manifest, fits bool) // called for each manifest; fits: each plugin was asked, and none refused its config; may be nil
 }
 
 // Of lists the problems of agents.
@@ -57,14 +60,7 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Findin
 			findings = append(findings, complain(pluginhost.SeverityInfo, m, job.Place{Key: "security"},
 				"network and filesystem_writable are not enforced", `write sandbox = "declared" into the configuration`)...)
 		}
-		for _, list := range []struct {
-			hooks []job.Hook
-			point hook.Point
-		}{{m.Preflight, hook.JobPreflight}, {m.OnSuccess, hook.JobSink}, {m.OnFailure, hook.JobNotify}} {
-			for i := range list.hooks {
-				findings = append(findings, x.hook(ctx, m, &list.hooks[i], list.point)...)
-			}
-		}
+		findings = append(findings, x.plugins(ctx, m)...)
 		for i := range m.Notifiers {
 			findings = append(findings, x.notifier(ctx, m, &m.Notifiers[i])...)
 		}
@@ -77,7 +73,7 @@ func (j *Jobs) exam() *JobExam {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return &JobExam{Host: j.core.Host, Environ: j.Runner.Environ, Secrets: j.secrets, Trouble: j.trouble, Procs: j.core.procs,
-		Confined: j.core.Config().Sandbox == config.SandboxDeclared}
+		Confined: j.core.Config().Sandbox == config.SandboxDeclared, checked: j.accepted.set}
 }
 
 // Examine reads the manifests, searches for the plugins that they name, and lists the problems of
@@ -162,16 +158,23 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	return nil
 }
 
-// hook checks that a plugin exists, is of the right kind, and accepts its configuration.
-func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point hook.Point) []pluginhost.Finding {
-	if o := obstacleTo(x.Host, h.Plugin, point); o != nil {
-		return complain(o.severity, m, h.At, o.Error(), o.fix)
+// plugins checks that the plugins of a manifest exist, are of the right kind, and accept their
+// configs.
+func (x *JobExam) plugins(ctx context.Context, m *job.Manifest) []pluginhost.Finding {
+	var findings []pluginhost.Finding
+	fits := true
+	for _, u := range pluginUses(m) {
+		if o := obstacleTo(x.Host, u.Plugin, u.point); o != nil {
+			findings, fits = append(findings, complain(o.severity, m, u.At, withoutFix(o, o.fix), o.fix)...), false
+		} else if err := x.checkConfig(ctx, u); err != nil {
+			findings = append(findings, asFinding(pluginhost.SeverityError, m.Agent.Name, configProblem(m, u, err)))
+			fits = fits && !errors.Is(err, hook.Refused)
+		}
 	}
-	if err := x.Host.CheckConfig(ctx, job.PluginDialect+":"+h.Plugin, h.Config); err != nil {
-		return complain(pluginhost.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err),
-			fmt.Sprintf("correct the config there: `dotagent-plugin-%s info` shows its schema", h.Plugin))
+	if x.checked != nil && ctx.Err() == nil {
+		x.checked(m, fits)
 	}
-	return nil
+	return findings
 }
 
 func text(s *string) string {
@@ -185,18 +188,14 @@ func text(s *string) string {
 // answers.
 func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier) []pluginhost.Finding {
 	if n.Driver == job.DriverPlugin {
-		h, err := n.Hook()
-		if err != nil {
-			return complain(pluginhost.SeverityError, m, n.At, err.Error(), notifierFix)
-		}
-		return x.hook(ctx, m, h, hook.JobNotify)
+		return nil // checked with the other plugins
 	}
 	made, err := notify.New(string(n.Driver), n.Settings, notify.Options{Lookup: lookup(x.Secrets, x.Environ), Procs: x.Procs, Environ: x.Environ})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
-		return complain(pluginhost.SeverityError, m, n.At, err.Error(), notifierFix)
+		return complain(pluginhost.SeverityError, m, n.At, err.Error(), cmp.Or(statedFix(err), notifierFix))
 	case !x.Reach && n.Driver != job.DriverDesktop: // the desktop is on this machine: no request leaves it
 		return nil
 	}

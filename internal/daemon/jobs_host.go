@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -61,16 +62,67 @@ func (h jobHost) FindPlugin(ctx context.Context, plugin string, point hook.Point
 		return err
 	}
 	defer done()
-	if err := host.Refresh(ctx, job.PluginDialect); err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		h.log.Warn("cannot search for plugins again", "err", err)
+	if h.findPlugin(ctx, host, plugin); ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if o := obstacleTo(host, plugin, point); o != nil {
 		return o
 	}
 	return nil
+}
+
+// findPlugin searches for a plugin that a manifest names. If the host opens only plugins that are
+// named, it opens this one. If there is none with this name, it opens all: one of them may call
+// itself so.
+func (c *Core) findPlugin(ctx context.Context, host *pluginhost.Host, plugin string) {
+	search := func() {
+		if err := host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
+			c.log.Warn("cannot search for plugins again", "err", err)
+		}
+	}
+	c.named.add(plugin)
+	search()
+	if _, err := host.Plugin(job.PluginDialect + ":" + plugin); err != nil && c.named.addAll() {
+		search()
+	}
+}
+
+// A namedPlugins holds the names of the plugins that the manifests of runs in this process name.
+type namedPlugins struct {
+	mu    sync.Mutex // protects the fields below
+	names map[string]bool
+	all   bool // open every plugin
+}
+
+func (n *namedPlugins) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.names == nil {
+		n.names = make(map[string]bool)
+	}
+	n.names[name] = true
+}
+
+// addAll adds every plugin. It reports whether some were missing.
+func (n *namedPlugins) addAll() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := n.all
+	n.all = true
+	return !before
+}
+
+// needs limits the plugins that also selects: of the plugins of jobs, to those that were added. A
+// manifest calls no others, wherever they are connected.
+func (n *namedPlugins) needs(also func(pluginhost.Candidate) bool) func(pluginhost.Candidate) bool {
+	return func(c pluginhost.Candidate) bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if c.Dialect == job.PluginDialect && !n.all && !n.names[c.Place] {
+			return false
+		}
+		return also == nil || also(c)
+	}
 }
 
 // jobKinds maps the points of a job to the kind of plugin that is asked there.
@@ -112,6 +164,17 @@ func fixOf(host *pluginhost.Host, p *pluginhost.PluginDetail) string {
 	return "`patchbay plugin info " + p.Dialect + ":" + p.Name + "` says what is wrong with it"
 }
 
+// notForThisSystem returns the obstacle of an unsupported plugin. A preflight that cannot be asked
+// refuses every run.
+func notForThisSystem(plugin string, point hook.Point) *obstacle {
+	severity, effect := pluginhost.SeverityWarning, "it is not called"
+	if point == hook.JobPreflight {
+		severity, effect = pluginhost.SeverityError, "every run is refused"
+	}
+	return &obstacle{severity, fmt.Errorf("plugin %s is not for this system, so %s", plugin, effect),
+		"remove it here, or run the agent on a system that the plugin is for: `patchbay plugin info " + job.PluginDialect + ":" + plugin + "` lists them"}
+}
+
 // obstacleTo returns why a plugin cannot be asked at a point of a job, or nil if it can.
 func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacle {
 	p, err := host.Plugin(job.PluginDialect + ":" + plugin)
@@ -123,7 +186,7 @@ func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacl
 		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
 			fmt.Sprintf("%s calls itself %s, but the name of its file counts: write plugin = %q, or rename the file", p.Path, plugin, p.Name)}
 	case p.State == dialect.Unsupported:
-		return &obstacle{pluginhost.SeverityWarning, fmt.Errorf("plugin %s is not for this system", plugin), ""}
+		return notForThisSystem(plugin, point)
 	case p.State != dialect.Ready:
 		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)), fixOf(host, p)}
 	case !slices.ContainsFunc(p.Wiring, func(w pluginhost.Wire) bool { return w.Point == point }):

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -24,8 +26,10 @@ func (p plugins) CallMethod(ctx context.Context, name, method string, params jso
 		return nil, httpapi.ErrNoPlugin
 	case err != nil:
 		return nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have a plugin of this name
+	case len(detail.Methods) == 0:
+		return nil, fmt.Errorf("%w; it has none", httpapi.ErrNoMethod)
 	case !slices.Contains(detail.Methods, method):
-		return nil, httpapi.ErrNoMethod
+		return nil, fmt.Errorf("%w; it has %s", httpapi.ErrNoMethod, excerpt.Of(strings.Join(detail.Methods, ", "), 400))
 	}
 	return p.Host.CallMethod(ctx, name, method, params)
 }

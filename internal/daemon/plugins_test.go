@@ -68,7 +68,7 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 	}{
 		{"a method answers", "/v1/plugins/notes/call", `{"method":"notes.config"}`, 200, `{"plugin":"notes","method":"notes.config","result":{"level":1},"error":null}`},
 		{"params are an object", "/v1/plugins/notes/call", `{"method":"notes.config","params":[1]}`, 422, "params"},
-		{"a method that is not declared", "/v1/plugins/notes/call", `{"method":"notes.nope"}`, 404, "Method not found: notes.nope"},
+		{"a method that is not declared", "/v1/plugins/notes/call", `{"method":"notes.nope"}`, 404, "Method not found: notes.nope; it has notes."},
 		{"an unknown plugin", "/v1/plugins/nope/call", `{"method":"a.b"}`, 404, "Plugin not found: nope"},
 		{"an error of the plugin's", "/v1/plugins/notes/call", `{"method":"notes.refuse"}`, 502, "I would rather not"},
 	} {
@@ -240,6 +240,28 @@ func TestASessionsProject(t *testing.T) {
 	}
 	if c := call.Params.Context; call.Params.Root != project || c["project_root"] != project || c["project_id"] != "garden" || c["session_id"] != made.ID {
 		t.Errorf("on_session_start was told %s", text)
+	}
+}
+
+// TestTheDaemonsCounters checks that a command can ask for the daemon's state of a plugin, which is
+// not that of its own process.
+func TestTheDaemonsCounters(t *testing.T) {
+	h := kagedHouse(t)
+	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AskPlugin(t.Context(), dirs, "notes"); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("without a daemon: %v", err)
+	}
+	s := h.serve("", Limits{})
+	s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`)
+	p, err := AskPlugin(t.Context(), dirs, "notes")
+	if err != nil || p == nil || p.Counters.Calls != 1 || p.Pid == nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := AskPlugin(t.Context(), dirs, "nobody"); p != nil || err != nil {
+		t.Errorf("a plugin that it does not have: %+v, %v", p, err)
 	}
 }
 

@@ -99,6 +99,9 @@ func (s *served) do(method, path, body string, headers ...string) reply {
 	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" { // net/http sends this field, not the header
+			r.Host = headers[i+1]
+		}
 	}
 	resp, err := s.client.Do(r)
 	if err != nil {

@@ -299,7 +299,8 @@ type Declarer interface {
 }
 
 // A ConfigChecker is a plugin that can check a configuration, for example the one that a job sends
-// with each call.
+// with each call. The error has the kind [hook.Refused] if the plugin does not accept the config;
+// any other error means that the config could not be checked.
 type ConfigChecker interface {
 	CheckConfig(ctx context.Context, config json.RawMessage) error
 }
@@ -346,6 +347,7 @@ type Settings struct {
 	Config       json.RawMessage         // an object; nil: none
 	SystemConfig json.RawMessage         // the same from the secrets file; never logged
 	Grants       []capability.Capability // what the sandbox allows; nil: what the plugin declares
+	Listed       bool                    // the configuration lists the plugin's capabilities, in place of those that it declares
 	Withheld     []string                // declared capabilities that were not granted when the plugin was recorded as trusted
 }
 

@@ -18,6 +18,8 @@ const exitWait = time.Second
 // error of a context is returned unchanged: the hub knows whose context it was.
 func CallFailure(err error, p *proc.Process) error {
 	switch {
+	case errors.Is(err, wire.ErrRequestTooLarge):
+		return hook.Failure(hook.TooLarge, WithFix(err, "send less: the protocol allows no larger message"))
 	case errors.Is(err, wire.ErrTooLarge):
 		return hook.Failure(hook.TooLarge, err)
 	case errors.Is(err, wire.ErrClosed):

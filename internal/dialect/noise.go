@@ -50,12 +50,12 @@ func (n *NoiseLog) Take(one wire.Noise) {
 }
 
 // TakeAnswer logs the output of a program that is started for each call, if that output is not an
-// answer. The call has failed then, and its error says why.
+// answer. The call has failed then, and its error says why, so that this is not a warning too.
 func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return
 	}
-	n.write(slog.LevelWarn, "unexpected output on stdout: it is not an answer, so the call failed; print to stderr what is meant for the log",
+	n.write(slog.LevelInfo, "the output of a call that failed",
 		[]slog.Attr{slog.String("output", output)})
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,13 +14,24 @@ const maxDepth = 64
 
 // A Table is a map that is being read. Callers get every key by name; End reports the others.
 type Table struct {
-	Self  Value
-	asked []string
+	Self      Value
+	asked     []string
+	elsewhere map[string]string // what to do about a key that belongs into another table
+}
+
+// Elsewhere sets the fix for a key that the table does not have, but that people look for here.
+func (t *Table) Elsewhere(name, fix string) {
+	if t.elsewhere == nil {
+		t.elsewhere = make(map[string]string)
+	}
+	t.elsewhere[name] = fix
 }
 
 // Value returns the value of a key, of any kind.
 func (t *Table) Value(name string) Value {
-	t.asked = append(t.asked, name)
+	if !slices.Contains(t.asked, name) {
+		t.asked = append(t.asked, name)
+	}
 	return t.Self.Get(name)
 }
 
@@ -70,7 +82,7 @@ func (t *Table) EndWarning() {
 func (t *Table) unknown() func(yield func(Value, string) bool) {
 	return func(yield func(Value, string) bool) {
 		for _, name := range t.Self.Names() {
-			if !slices.Contains(t.asked, name) && !yield(t.Self.Get(name), nearest.Suggest(name, t.asked)) {
+			if !slices.Contains(t.asked, name) && !yield(t.Self.Get(name), cmp.Or(t.elsewhere[name], nearest.Suggest(name, t.asked))) {
 				return
 			}
 		}

@@ -228,3 +228,12 @@ func FuzzScript(f *testing.F) {
 		}
 	})
 }
+
+// TestAdviceFitsATerminal: `chat -p` prints the advice as it is.
+func TestAdviceFitsATerminal(t *testing.T) {
+	for line := range strings.Lines(advice) {
+		if len(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("a line is wider than a terminal: %q", line)
+		}
+	}
+}

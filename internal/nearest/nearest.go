@@ -11,8 +11,11 @@ import (
 // longest is the length above which a word is not a typing error of a known one.
 const longest = 64
 
+// shortest is the length from which the beginning of a word stands for the word.
+const shortest = 4
+
 // Word returns the allowed word that differs from word by typing errors in at most a third of its
-// length, or "".
+// length, or else the one allowed word that begins with word, or "".
 func Word(word string, allowed []string) string {
 	if len(word) > longest {
 		return ""
@@ -23,7 +26,25 @@ func Word(word string, allowed []string) string {
 			best, bound = candidate, d
 		}
 	}
+	if best == "" && len(word) >= shortest {
+		return beginning(strings.ToLower(word), allowed)
+	}
 	return best
+}
+
+// beginning returns the one allowed word that begins with word, or "" if there are several.
+func beginning(word string, allowed []string) string {
+	found := ""
+	for _, candidate := range allowed {
+		switch {
+		case !strings.HasPrefix(strings.ToLower(candidate), word):
+		case found != "":
+			return ""
+		default:
+			found = candidate
+		}
+	}
+	return found
 }
 
 // Suggest returns a hint for a person who wrote word: the nearest allowed word, or all of them if

@@ -3,7 +3,7 @@ package nearest
 import "testing"
 
 func TestWord(t *testing.T) {
-	allowed := []string{"priority", "timeout", "enabled", "env"}
+	allowed := []string{"priority", "timeout", "enabled", "env", "on_failure", "tool_timeout", "tool_limit"}
 	for word, want := range map[string]string{
 		"priorty":  "priority",
 		"tiemout":  "timeout",
@@ -11,6 +11,8 @@ func TestWord(t *testing.T) {
 		"evn":      "env",
 		"xyz":      "",
 		"capacity": "",
+		"on_fail":  "on_failure",
+		"tool":     "", // it may be one of two
 	} {
 		if got := Word(word, allowed); got != want {
 			t.Errorf("Word(%q) = %q, want %q", word, got, want)

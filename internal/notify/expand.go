@@ -35,7 +35,7 @@ func expand(s string, lookup func(string) (string, bool)) (t text, values []stri
 		}
 		value, ok := lookup(name)
 		if !ok {
-			return text{}, nil, fmt.Errorf("the variable %s is neither in the secrets file nor in the environment", name)
+			return text{}, nil, &unsetError{name}
 		}
 		t.add(value, mask)
 		values = append(values, value)
@@ -44,6 +44,24 @@ func expand(s string, lookup func(string) (string, bool)) (t text, values []stri
 		return text{}, nil, fmt.Errorf("is longer than %d bytes", maxExpanded)
 	}
 	return t, values, nil
+}
+
+// ErrUnset is in the error of a variable that has no value.
+var ErrUnset = errors.New("the variable is not set")
+
+// An unsetError names a variable that has no value.
+type unsetError struct{ name string }
+
+func (e *unsetError) Error() string {
+	return "the variable " + e.name + " is neither in the secrets file nor in the environment"
+}
+
+// Unwrap makes errors.Is recognize the error as [ErrUnset].
+func (e *unsetError) Unwrap() error { return ErrUnset }
+
+// Fix says where to set the variable.
+func (e *unsetError) Fix() string {
+	return fmt.Sprintf("write %s = \"…\" into secrets.toml, or set %s in the environment", e.name, e.name)
 }
 
 // add appends to both forms of a text.
@@ -79,18 +97,31 @@ func isName(s string) bool {
 // ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. The
 // result contains secrets.
 func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, error) {
+	expanded, _, err := ExpandHiding(raw, lookup)
+	return expanded, err
+}
+
+// ExpandHiding is ExpandJSON. It also returns a function that removes the values of the variables
+// from a text, for messages about the result.
+func ExpandHiding(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, func(string) string, error) {
 	if lookup == nil || !bytes.Contains(raw, []byte("${")) {
-		return raw, nil
+		return raw, func(text string) string { return text }, nil
 	}
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	v, err := expandIn(v, lookup)
+	var values []string
+	v, err := expandIn(v, func(name string) (string, bool) {
+		value, ok := lookup(name)
+		values = append(values, value)
+		return value, ok
+	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return json.Marshal(v)
+	expanded, err := json.Marshal(v)
+	return expanded, newScrubber(values).hide, err
 }
 
 // expandIn expands the strings of v, however deep. The file that v comes from has a bounded depth.

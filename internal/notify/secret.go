@@ -99,6 +99,14 @@ func quotings(s string) []string {
 // maxSaid bounds how much of a service's text an error repeats.
 const maxSaid = 300
 
+// hide removes the secrets from a text.
+func (s scrubber) hide(text string) string {
+	if s.short {
+		return "(its text is not shown: the value of a variable is too short to be recognized in it)"
+	}
+	return s.replace.Replace(text)
+}
+
 // scrub prepares a text for an error: without secrets and control characters, shortened and quoted.
 func (s scrubber) scrub(foreign string) string {
 	if s.short && foreign != "" {

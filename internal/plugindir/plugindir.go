@@ -119,7 +119,11 @@ func One(path string, o Options) (dialect.Found, error) {
 		return found[0], nil
 	}
 	if !info.IsDir() {
-		return dialect.Found{}, fmt.Errorf("%w at %s: it is neither executable nor a Python file", ErrNone, path)
+		why := "it is neither executable nor a Python file"
+		if dialect.Executable(path) {
+			why = "it is executable, but does not have the name of a plugin"
+		}
+		return dialect.Found{}, fmt.Errorf("%w at %s: %s", ErrNone, path, why)
 	}
 	return pick(path, level(path, o.at("", path)))
 }

@@ -74,12 +74,31 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 	if wired {
 		level = slog.LevelInfo
 	}
-	message, fix := splitFix(e.err)
+	message, fix := e.explained()
 	attrs := []any{"plugin", e.info.Name, "dialect", e.found.Dialect, "err", message, dialect.FindingKey, true}
 	if fix != "" {
 		attrs = append(attrs, "fix", fix)
 	}
-	h.setup().Logger.Log(context.Background(), level, "plugin left out", attrs...)
+	text := "plugin left out"
+	if e.absent != nil && len(e.absent.Hooks()) > 0 && !wired {
+		text = "some of its hooks cannot be read, so events go on without them" // the others fail
+	}
+	h.setup().Logger.Log(context.Background(), level, text, attrs...)
+}
+
+// explained returns why a plugin is not ready, and how to fix it.
+func (e *entry) explained() (message, fix string) {
+	message, fix = splitFix(e.err)
+	switch n := len(e.found.Problems); {
+	case fix != "" || e.state != dialect.Broken || e.found.Path == "":
+	case n == 1 && e.found.Problems[0].Fix != "":
+		fix = e.found.Problems[0].Fix
+	case n > 0:
+		fix = "`patchbay plugin validate " + e.info.Name + "` lists everything that is wrong with it"
+	default:
+		fix = lookAt(e, e.found.Dialect, dialect.Problem{Path: e.found.Path})
+	}
+	return message, fix
 }
 
 // logIgnored logs, once each, the scripts that no dialect accepts because they cannot be executed,
@@ -110,8 +129,8 @@ func (h *Host) logIgnored(r *roster) {
 	}
 }
 
-// logMisspelt logs the misspelt keys in a plugin's manifest, each once. Such a key may be a hook
-// that is not called, so the plugin counts as one whose hooks are not known.
+// logMisspelt logs the misspelt keys in a plugin's manifest, once and in one message. Such a key may
+// be a hook that is not called, so the plugin counts as one whose hooks are not known.
 func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	if len(f.Misspelt) == 0 || h.setup().NoStart {
 		return
@@ -121,12 +140,15 @@ func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	if _, disabled := h.setup().sections(e.names, names).disabled(); disabled || !h.needed(e) {
 		return
 	}
-	for _, p := range f.Misspelt {
-		where := finding(SeverityWarning, e, f.Dialect, p).Where
-		if text := where + ": " + p.Message; !h.warned[text] {
-			h.warned[text] = true
-			h.setup().Logger.Warn(text, "plugin", f.Name, "dialect", f.Dialect, "fix", p.Fix, dialect.FindingKey, true)
-		}
+	p := f.Misspelt[0]
+	text, fix := finding(SeverityWarning, e, f.Dialect, p).Where+": "+p.Message, p.Fix
+	if more := len(f.Misspelt) - 1; more > 0 {
+		text += fmt.Sprintf("; so are %d more", more)
+		fix += "; `patchbay plugin validate " + f.Name + "` lists all of them"
+	}
+	if !h.warned[text] {
+		h.warned[text] = true
+		h.setup().Logger.Warn(text, "plugin", f.Name, "dialect", f.Dialect, "fix", fix, dialect.FindingKey, true)
 	}
 }
 
@@ -196,14 +218,19 @@ func (r *roster) allNames() []string {
 }
 
 // logSkippedFailures logs the failures that did not end the event, because Fire returns no error
-// for them. It omits those that the dialect has already logged.
-func (h *Host) logSkippedFailures(out *hook.Outcome) {
+// for them. It omits those that the dialect has already logged. A failure that the caller reports
+// is no warning, but the plugin's log has it.
+func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
+	level := slog.LevelWarn
+	if hook.ChoiceOf(ctx).Reports {
+		level = slog.LevelInfo
+	}
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		h.setup().Logger.Warn("a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
+		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
 			"hook", s.Hook, "point", string(out.Point))
 	}
 }
@@ -214,7 +241,16 @@ func (e *entry) unavailable() error {
 	if errors.Is(e.err, hook.Outdated) {
 		kind = hook.Outdated
 	}
-	err := hook.Failure(kind, fmt.Errorf("it is %s: %w", e.state, e.err))
+	message, fix := e.explained()
+	cause := e.err
+	if message == e.err.Error() {
+		cause = dialect.WithFix(e.err, fix)
+	}
+	text := fmt.Errorf("it is %s: %w", e.state, cause)
+	if e.state == dialect.Disabled {
+		text = fmt.Errorf("it is %w", cause) // its error begins with the word
+	}
+	err := hook.Failure(kind, text)
 	err.Plugin, err.Dialect = e.info.Name, e.found.Dialect
 	return err
 }

@@ -174,7 +174,7 @@ func (s *setup) secretsKey(b pluginNames) string {
 func (e *configError) add(p config.Problem) {
 	fix := "write another value there, or take it out"
 	if strings.HasSuffix(p.Message, "is required") {
-		fix = "write it there"
+		fix = "write it there; if a key there is misspelt, correct it"
 	}
 	e.problems = append(e.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message, Fix: fix})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -52,9 +53,10 @@ func (h *Host) Doctor() []Finding {
 	now := h.roster()
 	for _, e := range now.entries {
 		findings = append(findings, examine(e)...)
-		findings = append(findings, examineTrust(e)...)
+		findings = append(findings, h.examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
+	findings = append(findings, h.examineConnections(now)...) // after the plugins, which are their cause
 	findings = append(findings, h.examineProject()...)
 	for _, k := range now.kept {
 		findings = append(findings, k.finding())
@@ -198,7 +200,9 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 func lookAt(e *entry, dialectName string, p dialect.Problem) string {
 	switch {
 	case p.Line > 0:
-		return fmt.Sprintf("change that line; docs/protocols/%s.md says what may stand there", dialectName)
+		return fmt.Sprintf("change that line as %s says", page(dialectName))
+	case e != nil && e.state == dialect.Broken && e.found.Path != "" && !errors.Is(e.err, hook.Crash):
+		return "`patchbay plugin test " + e.info.Name + "` shows which rule of its protocol it breaks, and how to fix that"
 	case e != nil && e.state == dialect.Broken && e.found.Path != "":
 		return "run it by hand, or `patchbay plugin info -v " + e.info.Name + "`, to see what it says"
 	case e != nil:

@@ -178,7 +178,7 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	out, err := h.bus.Fire(ctx, point, raw)
 	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err, Began: began})
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
-		h.logSkippedFailures(out)
+		h.logSkippedFailures(ctx, out)
 	}
 	return out, err
 }

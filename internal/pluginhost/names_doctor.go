@@ -24,7 +24,6 @@ func (h *Host) examineConfig() []Finding {
 	for _, p := range append(h.misplaced(r), h.unknownNames(r)...) {
 		findings = append(findings, problemFinding(p))
 	}
-	findings = append(findings, h.examineConnections(r)...)
 	for _, e := range r.entries {
 		findings = append(findings, examinePlace(e, r.names)...)
 	}

@@ -55,7 +55,12 @@ func (e *entry) problems() (problems, warnings []dialect.Problem) {
 
 // lookUp returns the fix for a problem that has no better one.
 func lookUp(dialectName string) string {
-	return "the author's page of the " + dialectName + " protocol says what its plugins look like"
+	return "correct that as " + page(dialectName) + " says"
+}
+
+// page returns the address of the page for authors of plugins of a dialect.
+func page(dialectName string) string {
+	return "https://github.com/patchbay-dev/patchbay/blob/main/docs/protocols/" + dialectName + ".md"
 }
 
 // holds reports whether a file belongs to the plugin. The page of its protocol does not help with a

@@ -41,6 +41,12 @@ func (h *Host) policyOf(e *entry) *policy {
 	return p
 }
 
+// listed reports whether the configuration says what a plugin may do, in place of what it declares.
+func (h *Host) listed(e *entry) bool {
+	grants, _ := e.own.granted()
+	return grants != nil && h.setup().config.Sandbox != config.SandboxOff
+}
+
 // within returns a policy that allows nothing beyond bound.
 func (p *policy) within(bound []capability.Capability) *policy {
 	if p == nil {
@@ -274,8 +280,7 @@ func (h *Host) capabilities(e *entry) []Capability {
 // unconfined returns a declared capability of a plugin that is not confined. Storage and variables
 // are enforced nevertheless, because they come from the host.
 func (h *Host) unconfined(e *entry, c string) Capability {
-	kind := capability.Kind(c)
-	if kind == capability.StorageRead || kind == capability.StorageWrite {
+	if storageCapability(c) {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
 	}
 	if strings.HasPrefix(c, "env:") {

@@ -241,8 +241,8 @@ func (s *search) refuseRivals() {
 			continue
 		}
 		if holder := holders[role]; holder != nil {
-			e.fail(fmt.Errorf("only one plugin can be the %s, and plugin %s already is: disable one of them in %s",
-				role, holder.info.Name, s.host.setup().dirs.ConfigFile))
+			e.fail(dialect.WithFix(fmt.Errorf("only one plugin can be the %s, and plugin %s already is", role, holder.info.Name),
+				fmt.Sprintf("disable one of them: `patchbay plugin disable %s`, or `patchbay plugin disable %s`", holder.names.place, e.names.place)))
 			continue
 		}
 		holders[role] = e
@@ -281,7 +281,8 @@ func (h *Host) points(e *entry) []hook.Point {
 func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {
-		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
+		err := fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
+		e.state, e.err = dialect.Disabled, dialect.WithFix(err, "`patchbay plugin enable "+e.info.Name+"`")
 		return
 	}
 	if e.state != "" && e.state != dialect.Ready {
@@ -292,7 +293,7 @@ func (h *Host) configure(e *entry, names census) {
 	if e.settings, err = h.setup().settings(e.names, names); err != nil {
 		e.fail(err)
 	}
-	e.settings.Grants, e.settings.Withheld = grants, withheld
+	e.settings.Grants, e.settings.Withheld, e.settings.Listed = grants, withheld, h.listed(e)
 	if err == nil {
 		h.dropUnfitProjectConfig(e)
 	}

@@ -112,13 +112,13 @@ func (h *Host) vet(entries []*entry) {
 
 // warnOfTrust logs the findings of [examineTrust].
 func (h *Host) warnOfTrust(e *entry) {
-	for _, f := range examineTrust(e) {
+	for _, f := range h.examineTrust(e) {
 		h.setup().Logger.Warn(f.Problem, "plugin", e.info.Name, "dialect", e.found.Dialect, "fix", f.Fix, dialect.FindingKey, true)
 	}
 }
 
 // examineTrust reports a plugin that runs and differs from its record.
-func examineTrust(e *entry) []Finding {
+func (h *Host) examineTrust(e *entry) []Finding {
 	if e.state == dialect.Broken {
 		return nil // another finding reports why it is broken
 	}
@@ -129,10 +129,45 @@ func examineTrust(e *entry) []Finding {
 	if v := e.trust; v.Err != nil && v.State != trust.New {
 		about(splitFix(v.Err))
 	}
-	if w := e.trust.Withheld; len(w) > 0 {
-		about("it wants "+strings.Join(w, ", ")+", which was not granted when it was recorded: it runs without that", "if you grant it: patchbay plugin trust "+e.names.place)
+	without, with := h.withheld(e)
+	if len(without) > 0 {
+		about("it wants "+strings.Join(without, ", ")+", which was not granted when it was recorded: it runs without that", "if you grant it: patchbay plugin trust "+e.names.place)
+	}
+	if len(with) > 0 {
+		about("it declares "+strings.Join(with, ", ")+", which it did not declare when it was recorded: no sandbox keeps it from using that",
+			"if you expected that: patchbay plugin trust "+e.names.place)
 	}
 	return findings
+}
+
+// withheld returns the capabilities that a plugin declares and was not granted when it was
+// recorded: those that it runs without, and those that it can use all the same, because it is in no
+// sandbox. Those about which the configuration decides are in neither list.
+func (h *Host) withheld(e *entry) (without, with []string) {
+	confined := h.policyOf(e) != nil && h.system().Possible() == nil
+	for _, c := range e.trust.Withheld {
+		switch {
+		case strings.HasPrefix(c, envCapability), !confined && storageCapability(c), confined && !e.settings.Listed:
+			without = append(without, c)
+		case !confined:
+			with = append(with, c)
+		}
+	}
+	return without, with
+}
+
+// storageCapability reports whether the host itself enforces a capability, at every call.
+func storageCapability(c string) bool {
+	return c == string(capability.StorageRead) || c == string(capability.StorageWrite)
+}
+
+// TrustFindings reports how a plugin differs from its record.
+func (h *Host) TrustFindings(name string) []Finding {
+	e, err := h.find(name)
+	if err != nil {
+		return nil
+	}
+	return h.examineTrust(e)
 }
 
 // vetter returns a check that runs before a plugin's code is loaded again and, with trust =

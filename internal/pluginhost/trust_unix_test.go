@@ -159,12 +159,11 @@ func TestTrustOfCode(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesAreKept: a plugin whose manifest changes keeps the capabilities it was granted,
-// and gets no more until it is trusted.
-func TestCapabilitiesAreKept(t *testing.T) {
-	home := newHouse(t)
-	manifest := func(more string) {
-		home.write(".local/share/kaged/plugins/notes/manifest.yaml", `name: notes
+// notesPlugin writes a kaged plugin that may read /etc. The returned function writes its manifest
+// with more capabilities.
+func (h house) notesPlugin() (manifest func(more string)) {
+	manifest = func(more string) {
+		h.write(".local/share/kaged/plugins/notes/manifest.yaml", `name: notes
 version: 1.0.0
 kaged_api: 1
 description: d
@@ -174,12 +173,44 @@ capabilities: ["read:fs:/etc"`+more+`]
 `, 0o644)
 	}
 	manifest("")
-	home.write(".local/share/kaged/plugins/notes/notes.sh", `#!/bin/sh
+	h.write(".local/share/kaged/plugins/notes/notes.sh", `#!/bin/sh
 while IFS= read -r line; do
   id=${line#*'"id":'} id=${id%%[,\}]*}
   printf '{"jsonrpc":"2.0","id":%s,"result":{"name":"notes","version":"1.0.0","api_version":1,"methods":["notes.get"],"notifications":[],"capabilities_used":[]}}\n' "$id"
 done
 `, 0o755)
+	return manifest
+}
+
+// TestNewCapabilitiesWithoutASandbox: without a sandbox only the storage is withheld, and the
+// finding says so.
+func TestNewCapabilitiesWithoutASandbox(t *testing.T) {
+	home := newHouse(t)
+	manifest := home.notesPlugin()
+	home.write(".config/patchbay/config.toml", "sandbox = \"off\"\n", 0o600)
+	home.opened()
+	manifest(`, "read:fs:/var", "net:[]", "kaged:storage:write"`)
+	host, _ := home.opened()
+	var problems []string
+	for _, f := range host.TrustFindings("notes") {
+		problems = append(problems, f.Problem)
+	}
+	got := strings.Join(problems, "\n")
+	for _, want := range []string{"it wants kaged:storage:write, which was not granted", "it declares read:fs:/var, which it did not declare when it was recorded: no sandbox keeps it"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "net:[]") {
+		t.Errorf("net:[] asks for nothing:\n%s", got)
+	}
+}
+
+// TestCapabilitiesAreKept: a plugin whose manifest changes keeps the capabilities it was granted,
+// and gets no more until it is trusted.
+func TestCapabilitiesAreKept(t *testing.T) {
+	home := newHouse(t)
+	manifest := home.notesPlugin()
 	capabilities := func(host *pluginhost.Host) string {
 		var list []string
 		for _, c := range trustOf(t, host, "notes").Capabilities {
@@ -193,15 +224,15 @@ done
 	if got := capabilities(host); got != "read:fs:/etc" {
 		t.Fatal(got)
 	}
-	manifest(`, "read:fs:/var"`)
+	manifest(`, "read:fs:/var", "net:[]"`)
 	host, log := home.opened()
 	if got := capabilities(host); got != "read:fs:/etc" {
 		t.Errorf("%s was granted", got)
 	}
-	if p := trustOf(t, host, "notes"); len(p.Lock.Withheld) != 1 || !strings.Contains(log.String(), "it wants read:fs:/var") {
+	if p := trustOf(t, host, "notes"); len(p.Lock.Withheld) != 1 || !strings.Contains(log.String(), "it wants read:fs:/var, which") {
 		t.Errorf("%+v\n%s", p.Lock, log)
 	}
-	if c := accept(t, host, "notes"); len(c.Granted) != 1 || c.Granted[0] != "read:fs:/var" {
+	if c := accept(t, host, "notes"); len(c.Granted) != 2 || c.Granted[0] != "read:fs:/var" {
 		t.Errorf("%+v", c)
 	}
 	reload(t, host)

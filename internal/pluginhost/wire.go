@@ -100,15 +100,20 @@ func (e *entry) priority() int {
 func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var problems []config.Problem
+	wrong := false // otherwise a plugin that is not installed does not keep the host from its work
 	for i, c := range h.setup().connections() {
 		found, err := h.connection(r, c)
+		wrong = wrong || err != nil
+		if err == nil && h.missing(r, c) {
+			err = r.errNoPlugin(c)
+		}
 		if err != nil {
 			message, fix := splitFix(err)
 			problems = append(problems, h.setup().config.Problem(message, fix, "connect", i))
 		}
 		hooks = append(hooks, found...)
 	}
-	if problems != nil {
+	if wrong {
 		return nil, &config.Error{Problems: problems}
 	}
 	return hooks, nil

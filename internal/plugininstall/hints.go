@@ -6,19 +6,25 @@ import (
 	"strings"
 )
 
-// hints lists the commands that may be needed before a plugin works. Patchbay does not run them.
-func hints(dir string, p Plugin) []string {
-	has := func(name string) bool {
-		info, err := os.Stat(filepath.Join(dir, name))
-		return err == nil && info.Mode().IsRegular()
-	}
-	var out []string
+// readme returns the path of the README in dir, or "".
+func readme(dir string) string {
 	for _, name := range []string{"README.md", "README", "README.txt", "README.rst"} {
-		if has(name) {
-			out = append(out, "read "+filepath.Join(dir, name))
-			break
+		if isFile(filepath.Join(dir, name)) {
+			return filepath.Join(dir, name)
 		}
 	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// hints lists the commands that may be needed before a plugin works. Patchbay does not run them.
+func hints(dir string, p Plugin) []string {
+	has := func(name string) bool { return isFile(filepath.Join(dir, name)) }
+	var out []string
 	in := "cd " + shellWord(dir) + " && "
 	switch {
 	case has("Makefile") || has("makefile"):

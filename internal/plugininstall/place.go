@@ -31,7 +31,8 @@ type Placed struct {
 	Replaced     bool     `json:"replaced"`     // a plugin of that name was replaced
 	Unchanged    bool     `json:"unchanged"`    // the installed plugin was the same
 	DryRun       bool     `json:"dry_run"`
-	Hints        []string `json:"hints"` // commands that may be needed
+	Readme       string   `json:"readme"` // the path of its README, or ""
+	Hints        []string `json:"hints"`  // commands that may be needed
 	Notes        []string `json:"notes"`
 
 	Was     string             `json:"was"`     // the commit of the replaced plugin
@@ -253,15 +254,9 @@ func (i *installation) grant() {
 	if i.before == nil || i.plugin.Capabilities == nil || !i.o.Update && !i.placed.Replaced {
 		return
 	}
-	granted := []string{}
-	for _, c := range i.plugin.Capabilities {
-		if slices.Contains(i.before.Capabilities, c) {
-			granted = append(granted, c)
-		} else {
-			i.placed.Withheld = append(i.placed.Withheld, c)
-		}
-	}
-	i.placed.Capabilities = granted
+	withheld := trust.Withheld(i.plugin.Capabilities, i.before.Capabilities)
+	i.placed.Withheld = append(i.placed.Withheld, withheld...)
+	i.placed.Capabilities = slices.DeleteFunc(append([]string{}, i.plugin.Capabilities...), func(c string) bool { return slices.Contains(withheld, c) })
 }
 
 // stage copies the files beside their target.
@@ -353,11 +348,12 @@ func (i *installation) hints() []string {
 	if i.files != "" {
 		dir, staged = i.files, i.stagedF
 	}
+	i.placed.Readme = strings.Replace(readme(staged), staged, dir, 1)
 	found := hints(staged, i.plugin)
 	for n := range found {
 		found[n] = strings.ReplaceAll(found[n], staged, dir)
 	}
-	if len(found) > 0 && i.plugin.Warning != "" {
+	if (len(found) > 0 || i.placed.Readme != "") && i.plugin.Warning != "" {
 		found = append(found, "patchbay plugin trust "+i.plugin.Name)
 	}
 	return found

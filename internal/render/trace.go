@@ -34,11 +34,24 @@ func Trace(w io.Writer, out *hook.Outcome, o Options) error {
 const stepIndent = "     │ "
 
 func (o Options) traceHead(out *hook.Outcome) string {
-	parts := []string{Count(len(out.Steps), "plugin"), Duration(out.Took())}
+	parts := []string{Count(countPlugins(out), "plugin")}
+	if calls := len(out.Steps); calls > countPlugins(out) {
+		parts = append(parts, Count(calls, "call"))
+	}
+	parts = append(parts, Duration(out.Took()))
 	if spec, ok := out.Point.Spec(); ok {
 		parts = append([]string{string(spec.Mode)}, parts...)
 	}
 	return o.Paint(StyleBold, string(out.Point)) + o.paint(StyleDim, "  "+strings.Join(parts, " · "))
+}
+
+// countPlugins returns how many plugins were called. One plugin may have several hooks at a point.
+func countPlugins(out *hook.Outcome) int {
+	names := make(map[[2]string]bool)
+	for i := range out.Steps {
+		names[[2]string{out.Steps[i].Dialect, out.Steps[i].Plugin}] = true
+	}
+	return len(names)
 }
 
 // maxName limits a name, so that it does not push the rest of its row off the screen. Names of the
@@ -47,6 +60,9 @@ const maxName = 32
 
 func stepRow(i int, s *hook.Step, mode hook.Mode) []Cell {
 	name := s.Hook
+	if s.For != "" {
+		name += " " + s.For
+	}
 	if s.Connected {
 		name += " (connected)"
 	}
@@ -165,9 +181,16 @@ func Verdict(w io.Writer, out *hook.Outcome, o Options) error {
 }
 
 func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
+	if out.Failure() != nil {
+		o.failure(b, out)
+		return
+	}
 	line := o.paint(verdictStyle(out.Verdict), "→ "+string(out.Verdict))
 	if out.By != "" {
 		line += o.paint(StyleDim, " by ") + o.Paint(StyleBold, out.By)
+	}
+	if failed := countFailed(out); failed > 0 {
+		line += o.Paint(StyleRed, fmt.Sprintf("  %d of %s failed", failed, Count(len(out.Steps), "call")))
 	}
 	if len(out.Steps) == 0 {
 		line += o.paint(StyleDim, "  "+o.whyNoPlugin(out.Point))
@@ -179,6 +202,27 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 	if out.Suggest != "" {
 		o.labelled(b, "suggest", out.Suggest)
 	}
+}
+
+// failure writes how an event ended because a plugin failed. The failure itself is in the step's
+// row, or in the error of the command.
+func (o Options) failure(b *strings.Builder, out *hook.Outcome) {
+	word := string(out.Verdict)
+	if out.Aborted() {
+		word = "aborted"
+	}
+	fmt.Fprintln(b, o.paint(StyleRed, "→ "+word)+o.paint(StyleDim, ", because ")+o.Paint(StyleBold, out.By)+o.paint(StyleDim, " failed"))
+}
+
+// countFailed returns how many calls failed.
+func countFailed(out *hook.Outcome) int {
+	n := 0
+	for i := range out.Steps {
+		if out.Steps[i].Err != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // whyNoPlugin returns why no plugin was called.

@@ -250,7 +250,10 @@ func (r *Refusal) Error() string {
 
 // Fix returns what to add to the configuration, or what else to do.
 func (r *Refusal) Fix() string {
-	if r.Grant == "" {
+	switch {
+	case r.Grant == "" && r.OtherFix == "":
+		return "correct that path, or its capabilities: in its manifest, or as a list under its table in config.toml"
+	case r.Grant == "":
 		return r.OtherFix
 	}
 	return fmt.Sprintf("if the plugin may have it, add %q to its capabilities", r.Grant)

@@ -220,6 +220,9 @@ func (p *planner) grant(g capability.Capability) error {
 	if _, theirs := w.through(p.origins.writable); theirs {
 		return nil
 	}
+	if !write && !w.exists() {
+		p.note("%s: there is no such file or directory; the plugin runs without it", g)
+	}
 	p.mountLinks(g.String(), w)
 	p.add(g.String(), jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Write: write, Exec: p.opts.ReadAll, Lend: true, Missing: true})
 	return nil

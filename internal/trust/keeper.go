@@ -255,7 +255,16 @@ func withheld(e *Entry, p Plugin) []string {
 	if e == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(p.Capabilities), func(c string) bool { return slices.Contains(e.Capabilities, c) })
+	return Withheld(p.Capabilities, e.Capabilities)
+}
+
+// noNetwork is the capability with which a plugin declares that it uses no network. It asks for
+// nothing, so it is never withheld.
+const noNetwork = "net:[]"
+
+// Withheld returns the declared capabilities that were not granted.
+func Withheld(declared, granted []string) []string {
+	return slices.DeleteFunc(slices.Clone(declared), func(c string) bool { return c == noNetwork || slices.Contains(granted, c) })
 }
 
 // withheldBefore returns the capabilities that a plugin was not granted when the lock could last be
@@ -268,7 +277,7 @@ func (k *Keeper) withheldBefore(p Plugin) []string {
 			return withheld(e, p)
 		}
 	}
-	return slices.Clone(p.Capabilities)
+	return Withheld(p.Capabilities, nil)
 }
 
 // Check is called before each process of a plugin is started. Only Locked refuses.

@@ -68,7 +68,7 @@ func TestRecord(t *testing.T) {
 	s.write("lib/words.txt", "two\n")
 	s.write("more", "x")
 	for range 2 {
-		v := s.judge(Record, s.plugin("net:a:1", "net:b:1"))
+		v := s.judge(Record, s.plugin("net:a:1", "net:b:1", "net:[]")) // net:[] asks for nothing
 		s.want(v, Changed, Change{"lib/words.txt", "changed"}, Change{"more", "added"})
 		if !slices.Equal(v.Withheld, []string{"net:b:1"}) {
 			t.Errorf("withheld %q", v.Withheld)

@@ -144,23 +144,26 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 		c.line(b, line)
 		b.WriteString("\r\n")
 	}
+	// A terminal may draw some emoji wider than measured. A live line that wrapped would move the
+	// lines below it away from where they are drawn next.
+	b.WriteString(ansi.ResetModeAutoWrap)
 	for i, line := range live[same:] {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
 		c.line(b, line)
 	}
-	b.WriteString(ansi.EraseScreenBelow)
+	b.WriteString(ansi.SetModeAutoWrap + ansi.EraseScreenBelow)
 }
 
 // line writes a line in the colours that the terminal supports. Lines are narrower than the screen,
-// so that the cursor is after the last character when the rest is erased. A row that a resize has
-// wrapped remembers the row above and would be joined with it at the next resize; an empty row does
-// not.
+// so that the cursor is after the last character when the rest is erased. The whole row is erased
+// first, because a terminal may remember more of a row than it shows. tmux remembers its greatest
+// length, even if the end was erased since, and wraps it into empty rows when the terminal becomes
+// narrower. A row that a resize has wrapped remembers the row above, and would be joined with it at
+// the next resize.
 func (c *termCanvas) line(b *bytes.Buffer, line string) {
-	if c.stale {
-		b.WriteString(ansi.EraseEntireLine)
-	}
+	b.WriteString(ansi.EraseEntireLine)
 	w := colorprofile.Writer{Forward: b, Profile: c.colors}
 	_, _ = w.WriteString(strings.TrimRight(line, " ")) // a buffer accepts everything
 	b.WriteString(ansi.EraseLineRight)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -46,6 +47,7 @@ func program() int {
 	for i := range past {
 		c.past = append(c.past, model.Message{Role: model.Assistant, Content: fmt.Sprintf("answer %03d", i)})
 	}
+	c.others = []SessionRow{{ID: "ses_01thumb", Title: "thumbs 👍🏽👍🏽👍🏽", Dir: "~", Here: true, Turns: 1, Used: time.Now()}}
 	a := NewApprover()
 	c.approve = a.Approve
 	err := Run(ctx, c, Options{In: os.Stdin, Out: os.Stdout, Approver: a,

@@ -60,9 +60,15 @@ func (p *printer) take(l look) []string {
 	return lines
 }
 
-// wrap breaks text, which may be styled, into lines of at most width columns.
+// wrap breaks text, which may be styled, into lines of at most width columns. It breaks at spaces,
+// and not after hyphens as ansi.Wrap does: names and options must stay whole to be copied.
 func wrap(text string, width int) []string {
-	return strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n")
+	hyphen := rune(0xE000) // replaces a hyphen: a character for private use that the text does not have
+	for strings.ContainsRune(text, hyphen) {
+		hyphen++
+	}
+	wrapped := ansi.Wrap(strings.ReplaceAll(text, "-", string(hyphen)), max(width, 1), "")
+	return strings.Split(strings.ReplaceAll(wrapped, string(hyphen), "-"), "\n")
 }
 
 // hang puts a mark before the first line, and its width in spaces before the others.

@@ -86,3 +86,16 @@ func TestIdle(t *testing.T) {
 		})
 	})
 }
+
+func TestWrap(t *testing.T) {
+	for text, want := range map[string]string{
+		"type --model a:claude-sonnet-4-5 now":    "type --model|a:claude-sonnet-4-5|now",
+		"git log \x1b[1m--no-merges-at-all\x1b[m": "git log|\x1b[1m--no-merges-at-all\x1b[m",
+		"a-name-that-is-longer-than-the-line":     "a-name-that-is-longer|-than-the-line",
+		"\ue000 has-its own hyphens-here":         "\ue000 has-its own|hyphens-here",
+	} {
+		if got := strings.Join(wrap(text, 21), "|"); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

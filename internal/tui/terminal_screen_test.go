@@ -121,6 +121,43 @@ func TestAResizedTerminal(t *testing.T) {
 	term.once("Ask anything", "you said: hello")
 }
 
+// TestALineThatIsWiderThanMeasured: tmux draws an emoji with a skin colour in four columns, and it
+// is measured as two.
+func TestALineThatIsWiderThanMeasured(t *testing.T) {
+	term := openTerminal(t, 80, 24)
+	term.prompt()
+	term.keys("/sessions", "Enter")
+	term.sees("thumbs")
+	term.once("Go on with which session?", "thumbs")
+	term.keys("x") // filters
+	term.sees("no session has that")
+	term.once("Go on with which session?")
+	term.keys("Escape")
+	term.prompt()
+	if all := term.all(); strings.Contains(all, "Go on with") || strings.Contains(all, "thumbs") {
+		t.Errorf("the list was left behind:\n%s", all)
+	}
+}
+
+// TestATerminalThatBecomesNarrower: finished lines are drawn over rows that held the rules around
+// the input. Nothing of a rule may be left that the terminal could wrap into empty rows.
+func TestATerminalThatBecomesNarrower(t *testing.T) {
+	term := openTerminal(t, 200, 50)
+	term.prompt()
+	for _, text := range []string{"hello", "again", "once more"} {
+		term.keys(text, "Enter")
+		term.sees("you said: " + text)
+		term.prompt()
+	}
+	term.resize(60, 50)
+	rule := strings.Repeat("─", 59)
+	term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
+	term.once("Ask anything", "you said: hello", "you said: again", "you said: once more")
+	if all := strings.TrimSpace(term.all()); strings.Contains(all, "\n\n\n") {
+		t.Errorf("there are empty rows that were not drawn:\n%s", all)
+	}
+}
+
 // TestAResizeWhileAnAnswerComes: a terminal that becomes much lower pushes its top into the
 // scrollback. No live line may be there.
 func TestAResizeWhileAnAnswerComes(t *testing.T) {

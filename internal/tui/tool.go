@@ -114,9 +114,19 @@ func (s *screen) toolLines(u *chat.ToolUse) []string {
 	}
 	text, style := u.Result, render.StyleDim
 	if !u.Success && u.Error != "" {
-		text, style = joinText(u.Error, u.Result), render.StyleRed
+		text, style = joinText(u.Error, withoutNote(u.Result, u.Error)), render.StyleRed
 	}
 	return append(out, l.excerpt(text, style, finishedLines)...)
+}
+
+// withoutNote removes the last line of a result if it only repeats the error: the shell tool ends
+// its output with "[exit code 1]", for the model.
+func withoutNote(result, failure string) string {
+	rest, found := strings.CutSuffix(strings.TrimRight(result, "\n"), "["+failure+"]")
+	if !found || rest != "" && !strings.HasSuffix(rest, "\n") {
+		return result
+	}
+	return rest
 }
 
 func joinText(a, b string) string {

@@ -129,6 +129,13 @@ func TestTool(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("an error is shown once, also if the result ends with it", func(t *testing.T) {
+		for result, want := range map[string]string{"out\n[exit code 3]\n": "out\n", "[exit code 3]": "", "x [exit code 3]": "x [exit code 3]", "out": "out"} {
+			if got := withoutNote(result, "exit code 3"); got != want {
+				t.Errorf("%q became %q", result, got)
+			}
+		}
+	})
 	t.Run("arguments without a main one are shown as JSON", func(t *testing.T) {
 		if got := briefArguments([]byte(`{"n":1,"deep":{"a":[true]}}`)); got != `{"n":1,"deep":{"a":[true]}}` {
 			t.Errorf("got %s", got)
@@ -326,4 +333,17 @@ func TestAReplyThatPluginsSeeFirst(t *testing.T) {
 			d.wantNowhere("seen by all")
 		})
 	})
+}
+
+func TestTheErrorOfAToolIsShownOnce(t *testing.T) {
+	for _, c := range []struct{ problem, result, want string }{
+		{"exit code 1", "wc: no such file\n[exit code 1]\n", "exit code 1\nwc: no such file\n"},
+		{"exit code 1", "[exit code 1]\n", "exit code 1"},
+		{"exit code 1", "[exit code 2]", "exit code 1\n[exit code 2]"},
+		{"it is gone", "", "it is gone"},
+	} {
+		if got := joinText(c.problem, c.result); got != c.want {
+			t.Errorf("joinText(%q, %q) = %q", c.problem, c.result, got)
+		}
+	}
 }

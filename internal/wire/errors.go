@@ -12,6 +12,10 @@ var (
 	// ErrTooLarge means that a message, sent or received, was over the size limit. The connection
 	// goes on.
 	ErrTooLarge = errors.New("message too large")
+
+	// ErrRequestTooLarge means that the host was to send a message over the size limit. It is an
+	// [ErrTooLarge].
+	ErrRequestTooLarge = fmt.Errorf("%w to send", ErrTooLarge)
 	// ErrClosed means that the connection has ended: the plugin closed its side, or the host did.
 	ErrClosed = errors.New("connection closed")
 	// ErrBacklog means that the plugin does not read, and that too much waits for it already.
@@ -126,5 +130,5 @@ func (o Options) garbage(line []byte, err error) {
 
 // tooLarge returns the error of a message that is too large to be sent.
 func tooLarge(size, limit int) error {
-	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, limit)
+	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrRequestTooLarge, size, limit)
 }

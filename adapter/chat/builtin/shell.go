@@ -181,6 +181,8 @@ func shellResult(text string, exit proc.Exit, limit time.Duration, err error) (s
 	switch {
 	case errors.Is(err, errTimedOut):
 		err = fmt.Errorf("timed out after %v: the command and all that it started were ended", limit)
+	case errors.Is(err, context.Canceled): // by the user; the words of the error add nothing
+		err = errors.New("interrupted: the command and all that it started were ended")
 	case err != nil:
 		err = fmt.Errorf("interrupted (%w): the command and all that it started were ended", err)
 	case exit != proc.Exit{}:

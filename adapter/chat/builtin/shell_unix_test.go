@@ -153,7 +153,7 @@ func TestShellEnds(t *testing.T) {
 		if err != nil || r.Success {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		contains(t, r.Output, "up\n[interrupted")
+		contains(t, r.Output, "up\n[interrupted: the command and all that it started were ended]")
 		b.allGone()
 	})
 	t.Run("its background processes end with it", func(t *testing.T) {

@@ -107,7 +107,9 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 	a, err := parseAnswer(r.Stdout)
 	switch {
 	case r.Exit.Code == 0 && err != nil:
-		p.noise.TakeAnswer(cut(r.Stdout))
+		if text := bytes.TrimSpace(r.Stdout); len(text) > 0 && !isObject(text) {
+			p.noise.TakeAnswer(cut(text))
+		}
 		return a, hook.Failure(hook.Garbled, fmt.Errorf("its reply to %s %w", verb, err))
 	case r.Exit.Code == 0:
 		if !a.ok {
@@ -118,13 +120,26 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 		a.reason = p.failed(r, a.reason)
 		return a, nil
 	}
+	if a.ok {
+		a.reason = cmp.Or(lastWords(r.Stderr), `it answered {"ok":true}, but did not exit with 0`)
+	}
 	return a, hook.Failure(hook.Crash, errors.New(p.failed(r, a.reason)))
+}
+
+// isObject reports whether a text is a JSON object.
+func isObject(text []byte) bool {
+	_, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
+	return err == nil
 }
 
 // failed returns the message of docs/protocols/dotagent.md, row D33. The exit code is -1 after a
 // signal.
 func (p *plugin) failed(r *proc.Result, reason string) string {
-	reason = cmp.Or(reason, lastWords(r.Stderr), "it gave no reason ("+r.Exit.String()+")")
+	unsaid := "it gave no reason"
+	if r.Exit.Code < 0 {
+		unsaid += " (" + r.Exit.String() + ")"
+	}
+	reason = cmp.Or(reason, lastWords(r.Stderr), unsaid)
 	return fmt.Sprintf("plugin %s failed (exit %d): %s", p.name, r.Exit.Code, reason)
 }
 

@@ -62,7 +62,7 @@ func toolResult(p hook.Object) occasion {
 // commandOutput returns the stdout of a program, as a sink of a job gets the agent's stdout. Any
 // other result is serialised.
 func commandOutput(p hook.Object) occasion {
-	o := occasion{event: outcome(exitCode(p) != ""), message: dialect.AsText(p.Get("result"))}
+	o := occasion{event: outcome(commandError(p) != "" || exitCode(p) != ""), message: dialect.AsText(p.Get("result"))}
 	if result, err := rawjson.Parse(p.Get("result")); err == nil && result.Get("stdout") != nil {
 		o.message = dialect.AsText(result.Get("stdout"))
 	}
@@ -96,6 +96,9 @@ func toolNews(p hook.Object) occasion {
 }
 
 func commandNews(p hook.Object) occasion {
+	if why := commandError(p); why != "" {
+		return failure(why)
+	}
 	command := dialect.Plain(p.Get("command"))
 	if code := exitCode(p); code != "" {
 		return failure(command + " failed with exit code " + code)
@@ -112,6 +115,9 @@ func failure(message string) occasion {
 }
 
 func turnError(p hook.Object) string { return dialect.Plain(p.Get("error")) }
+
+// commandError returns why a command was refused or could not run, "" if it has run.
+func commandError(p hook.Object) string { return dialect.Plain(p.Get("error")) }
 
 func toolFailed(p hook.Object) bool {
 	return string(p.Get("success")) == "false" || dialect.Plain(p.Get("error")) != ""

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -44,6 +45,7 @@ func parseInfo(stdout []byte, file string) (*manifest, error) {
 		return nil, err
 	}
 	m.readSchema(o.Get("schema"))
+	m.warnOfMisspelt(o)
 	return m, nil
 }
 
@@ -81,10 +83,31 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 	// In the order of a job, without repetitions.
 	m.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !slices.Contains(m.Kinds, k) })
 	m.Hooks = m.Kinds
-	if len(m.Kinds) == 0 {
-		m.warn("it states no kinds, so it is called only if a job or a connection names it")
-	}
 	return nil
+}
+
+// infoKeys are the fields of the answer to info.
+var infoKeys = []string{"name", "version", "kinds", "platforms", "schema"}
+
+// warnOfMisspelt warns of unknown fields that resemble a field which the answer lacks. Other
+// unknown fields are ignored.
+func (m *manifest) warnOfMisspelt(o rawjson.Object) {
+	for key, meant := range Misspelt(o) {
+		m.warn("the field %q is ignored: did you mean %q?", cut([]byte(key)), meant)
+	}
+}
+
+// Misspelt returns the unknown fields of an answer to info that resemble a field which the answer
+// lacks, each with that field.
+func Misspelt(o rawjson.Object) iter.Seq2[string, string] {
+	lacks := slices.DeleteFunc(slices.Clone(infoKeys), func(k string) bool { return o.Get(k) != nil })
+	return func(yield func(key, meant string) bool) {
+		for _, f := range o {
+			if meant := nearest.Word(f.Name, lacks); meant != "" && !slices.Contains(infoKeys, f.Name) && !yield(f.Name, meant) {
+				return
+			}
+		}
+	}
 }
 
 // readSchema compiles the schema. A schema that cannot be used does not break the plugin: validate

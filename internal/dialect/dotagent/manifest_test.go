@@ -9,7 +9,9 @@ import (
 
 func TestInfo(t *testing.T) {
 	for _, c := range []struct{ rule, info, err, warning string }{
-		{"only name is required", `{"name":"roam"}`, "", "it states no kinds"},
+		{"only name is required", `{"name":"roam"}`, "", ""},
+		{"a misspelt field is reported", `{"name":"roam","kind":["sink"]}`, "", `the field "kind" is ignored: did you mean "kinds"?`},
+		{"other unknown fields are not", `{"name":"roam","kinds":["sink"],"kind":"x","description":"d","author":"a"}`, "", ""},
 		{"null is missing", `{"name":"roam","version":null,"kinds":["sink"],"platforms":null,"schema":null}`, "", ""},
 		{"no name", `{"kinds":["sink"]}`, "no name", ""},
 		{"an empty name", `{"name":""}`, "no name", ""},

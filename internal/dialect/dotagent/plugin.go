@@ -115,7 +115,7 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 		return fmt.Errorf("its config is not a JSON object: %q", cut(config))
 	}
 	if err := p.manifest.misfit(config); err != nil {
-		return fmt.Errorf("its config does not fit its schema: %w", err)
+		return refusedConfig(fmt.Errorf("its config does not fit its schema: %w", err), "correct its config: `"+p.path+" info` shows its schema")
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.dialect.validate)
 	defer cancel()
@@ -125,13 +125,29 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 	}
 	a, err := p.answer(verbValidate, result)
 	if err != nil {
-		return err
+		return &configError{err, "correct the plugin: `echo '{}' | " + p.path + ` validate` + "` must print " + `{"ok":true} or {"ok":false,"error":"…"}`}
 	}
 	if !a.ok {
-		return fmt.Errorf("it refuses its config: %s", a.reason)
+		return refusedConfig(fmt.Errorf("it refuses its config: %s", a.reason), "correct its config")
 	}
 	return nil
 }
+
+// A configError is why a config was refused or could not be checked.
+type configError struct {
+	error
+	fix string
+}
+
+// refusedConfig returns the error of a config that the plugin does not accept.
+func refusedConfig(err error, fix string) error {
+	return &configError{hook.Failure(hook.Refused, err), fix}
+}
+
+func (e *configError) Unwrap() error { return e.error }
+
+// Fix says what to correct: the config or the plugin.
+func (e *configError) Fix() string { return e.fix }
 
 // Info returns what the plugin declared.
 func (p *plugin) Info() dialect.Info { return p.manifest.Info }
@@ -143,7 +159,9 @@ func (p *plugin) Hooks() []hook.Hook {
 	for i := range native {
 		if len(p.manifest.Kinds) == 0 || slices.Contains(p.manifest.Kinds, native[i].kind) {
 			h := p.hookOf(&native[i])
-			h.ByName = len(p.manifest.Kinds) == 0
+			if h.ByName = len(p.manifest.Kinds) == 0; h.ByName {
+				h.For = "if a manifest or a connection names it"
+			}
 			hooks = append(hooks, h)
 		}
 	}

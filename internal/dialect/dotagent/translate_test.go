@@ -83,6 +83,7 @@ func TestConnections(t *testing.T) {
 		{kindSink, hook.CommandAfter, `{"command":"ls","result":{"stdout":"a\nb","stderr":"","exit_code":0}}`, "success", `"a\nb"`},
 		{kindSink, hook.CommandAfter, `{"command":"ls","result":{"stdout":"","stderr":"no","exit_code":2}}`, "attempt_failed", `""`},
 		{kindSink, hook.CommandDone, `{"command":"todo.add","result":{"id":7}}`, "success", `"{\"id\":7}"`},
+		{kindSink, hook.CommandDone, `{"command":"git","result":null,"error":"git was refused by plugin p"}`, "attempt_failed", `""`},
 		{kindSink, hook.SessionIdle, `{"transcript":"t"}`, "success", `"t"`},
 		{kindSink, hook.SessionIdle, `{"transcript":[{"role":"user"}]}`, "success", `"[{\"role\":\"user\"}]"`},
 
@@ -93,6 +94,7 @@ func TestConnections(t *testing.T) {
 		{kindNotify, hook.ToolAfter, `{"tool":"shell","success":false,"result":"no such file"}`, "attempt_failed", `"shell failed: no such file"`},
 		{kindNotify, hook.CommandDone, `{"command":"git","result":{"exit_code":128}}`, "attempt_failed", `"git failed with exit code 128"`},
 		{kindNotify, hook.CommandDone, `{"command":"git","result":{"exit_code":0}}`, "success", `"git has run"`},
+		{kindNotify, hook.CommandDone, `{"command":"git","result":null,"error":"git was refused by plugin p"}`, "attempt_failed", `"git was refused by plugin p"`},
 		{kindNotify, hook.CommandDone, `{"command":"100%d"}`, "success", `"100%d has run"`},
 		{kindNotify, hook.SessionIdle, `{}`, "success", `"the session has gone quiet"`},
 		{kindNotify, hook.SessionEnd, `{"session_id":"s1"}`, "success", `"session s1 has ended"`},

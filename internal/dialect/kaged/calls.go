@@ -75,15 +75,9 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about callContex
 	return about.beside(o), ""
 }
 
-// about returns the `_context` of a tool call. A call that is made by hand has no session. It gets
-// an id that is the same for every such call in a project, so that a plugin which stores data by
-// session finds it again.
+// about returns the `_context` of a tool call.
 func (p *plugin) about(ctx context.Context) callContext {
-	c := p.callContext(hook.Session(ctx), "")
-	if c.sessionID == "" {
-		c.sessionID = projectSession(c.projectRoot)
-	}
-	return c
+	return p.callContext(hook.Session(ctx), "")
 }
 
 // projectSession returns the session id of calls by hand in a project.
@@ -92,8 +86,9 @@ func projectSession(root string) string {
 	return "project-" + hex.EncodeToString(sum[:8])
 }
 
-// callContext returns the `_context` of a call. An empty sessionID means no session, an empty
-// projectRoot the host's project.
+// callContext returns the `_context` of a call. An empty projectRoot means the host's project. An
+// empty sessionID means no session, as in a call by hand: the call gets an id that is the same for
+// every such call in a project, so that a plugin which stores data by session finds it again.
 func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 	c := callContext{
 		sessionID:   sessionID,
@@ -105,6 +100,9 @@ func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 	binary.NativeEndian.PutUint64(c.requestID[8:], rand.Uint64())
 	if projectRoot != "" && projectRoot != c.projectRoot {
 		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
+	}
+	if c.sessionID == "" {
+		c.sessionID = projectSession(c.projectRoot)
 	}
 	return c
 }

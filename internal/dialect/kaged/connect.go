@@ -44,7 +44,8 @@ func injectedInto(name string) func(json.RawMessage, hook.Object) (hook.Reply, e
 		if old, _ := payload.String(name); old != "" {
 			add = old + "\n\n" + add
 		}
-		return hook.Reply{Set: hook.Object{field(name, rawjson.String(add))}}, nil
+		reply.Set = hook.Object{field(name, rawjson.String(add))}
+		return reply, nil
 	}
 }
 

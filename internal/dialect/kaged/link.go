@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
@@ -28,16 +32,30 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 		Log:  func(line string) { p.log.Info("stderr", "line", line) },
 	}, p.dir))
 	if err != nil {
-		return nil, nil, unopened(p.manifest.Name, err)
+		return nil, nil, unopened(p.manifest.Name, p.misnamed(err))
 	}
 	l := &link{process: process}
 	l.peer = wire.NewPeer(process.Stdout(), process.Stdin(), p.peerOptions())
 	if err := p.handshake(ctx, l); err != nil {
 		process.Stop(ctx, proc.Ladder{})
 		l.close()
-		return nil, nil, withStderr(err, process)
+		return nil, nil, dialect.WithFix(withStderr(err, process), handshakeFix(err))
 	}
 	return l, process, nil
+}
+
+// misnamed says where a program that does not exist is named. The reader may be the author.
+func (p *plugin) misnamed(err error) error {
+	start, ok := errors.AsType[*program.StartError](err)
+	if !ok || !strings.Contains(p.manifest.Command[0], "/") {
+		return err
+	}
+	if _, missing := os.Lstat(start.Path); !errors.Is(missing, fs.ErrNotExist) {
+		return err
+	}
+	named := *start
+	named.Fix = "put the program there, or correct command in the manifest: a relative path counts from the plugin's directory"
+	return &named
 }
 
 // environment returns the plugin's environment: docs/protocols/kaged.md, row K49. A root that the
@@ -78,6 +96,23 @@ func (p *plugin) handshake(ctx context.Context, l *link) error {
 		return struct{}{}, p.greet(ctx, l)
 	})
 	return err
+}
+
+// handshakeFix returns what the author of a plugin can do about a failed handshake, or "" if the
+// error itself says it.
+func handshakeFix(err error) string {
+	if _, ok := errors.AsType[*wire.RPCError](err); ok {
+		return ""
+	}
+	switch {
+	case errors.Is(err, hook.Timeout):
+		return "flush stdout after each line (in Python: print(…, flush=True)); if it needs longer to start, answer initialize first"
+	case errors.Is(err, hook.Garbled):
+		return `answer initialize with one JSON object on one line, with "api_version": 1 in it`
+	case errors.Is(err, hook.Refused):
+		return `answer initialize with "api_version": 1, a number`
+	}
+	return ""
 }
 
 func (p *plugin) greet(ctx context.Context, l *link) error {

@@ -52,7 +52,7 @@ func (n *notifications) take(method string, params json.RawMessage) {
 	}
 	if n.first(method) {
 		n.log.Warn("plugin notification that the manifest does not declare", "method", method,
-			"params", head(string(params), loggedParams))
+			"params", head(string(params), loggedParams), "fix", "list it in notifications of the manifest, or do not send it")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // TestHandshake: opening sends initialize and initialized: docs/protocols/kaged.md, rows K50 and
@@ -56,10 +57,10 @@ func TestHandshakeRefusals(t *testing.T) {
 		kind      hook.Kind
 		says      []string
 	}{
-		{"another-api", hook.Refused, []string{"api_version"}},
+		{"another-api", hook.Refused, []string{`answer initialize with "api_version": 1`}},
 		{"crash-at-initialize", hook.Crash, []string{"exit code 3", "no database"}},
 		{"refuses-initialize", hook.Refused, []string{"no licence"}},
-		{"hang-at-initialize", hook.Timeout, []string{"timed out after 500ms", "waiting for a database"}},
+		{"hang-at-initialize", hook.Timeout, []string{"timed out after 500ms", "waiting for a database", "flush stdout after each line"}},
 	} {
 		t.Run(tc.behaviour, func(t *testing.T) {
 			t.Parallel()
@@ -106,6 +107,9 @@ func TestOpenSaysWhyAProgramWillNotStart(t *testing.T) {
 	_, err := New().Open(t.Context(), New().Find(rt.Env)[0], dialect.Settings{}, rt)
 	if !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "gone") || !strings.Contains(err.Error(), "plugin p (kaged)") {
 		t.Errorf("error %v", err)
+	}
+	if start, ok := errors.AsType[*program.StartError](err); !ok || !strings.Contains(start.Fix, "correct command in the manifest") {
+		t.Errorf("fix of %#v", err)
 	}
 }
 

@@ -3,8 +3,10 @@ package kaged
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -73,6 +75,9 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
 
 			declared: capabilityNames(m.Capabilities),
+			withheld: s.Withheld,
+			listed:   s.Listed,
+			place:    filepath.Base(dir),
 		},
 	}
 	p.given.Store(&s)
@@ -121,7 +126,7 @@ func (p *plugin) ping(ctx context.Context) error {
 // lost restarts a plugin that runs but does not answer.
 func (p *plugin) lost(err error) {
 	reason := fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
-	p.log.Warn("plugin is restarted", "reason", reason, "err", err)
+	p.log.Warn("plugin is restarted", "reason", reason, "err", inTime(err))
 	p.kept.Restart(reason)
 }
 
@@ -202,10 +207,18 @@ func (p *plugin) Close(ctx context.Context) error {
 		began := time.Now()
 		exit, answer := l.farewell(ctx, p.manifest.ShutdownTimeout)
 		if answer != nil {
-			p.log.Warn("plugin did not answer shutdown", "err", answer, "exit", exit.String(), "dur", time.Since(began))
+			p.log.Warn("plugin did not answer shutdown", "err", inTime(answer), "exit", exit.String(), "dur", time.Since(began))
 		}
 	})
 	return nil
+}
+
+// inTime names the end of the time for an answer in plain words.
+func inTime(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("no answer in time")
+	}
+	return err
 }
 
 // named returns the description of a call, which its errors contain.

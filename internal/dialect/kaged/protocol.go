@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -274,11 +276,13 @@ func orEmpty(v json.RawMessage) json.RawMessage {
 	return rawjson.Compact(v)
 }
 
-// cut quotes JSON of a plugin for a message, and shortens it.
+// cut returns JSON of a plugin for a message: shortened, as the plugin wrote it, so that a string
+// has quotes and a number has none. Only characters that a terminal could obey are escaped.
 func cut(v []byte) string {
 	const most = 120
-	if len(v) <= most {
-		return fmt.Sprintf("%q", v)
-	}
-	return fmt.Sprintf("%q…", v[:most])
+	quoted := strconv.Quote(excerpt.Of(v, most))
+	return unescape.Replace(quoted[1 : len(quoted)-1])
 }
+
+// unescape undoes what strconv.Quote does to the characters that JSON itself uses.
+var unescape = strings.NewReplacer(`\"`, `"`, `\\`, `\`)

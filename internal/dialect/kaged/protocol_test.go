@@ -32,7 +32,7 @@ func TestWelcome(t *testing.T) {
 		{"an answer like the manifest is fine", good, "", ""},
 		{"api_version 1.0 is 1", strings.Replace(good, `"api_version":1`, `"api_version":1.0`, 1), "", ""},
 		{"tools may be listed among the methods", strings.Replace(good, `["p.count"]`, `["p.count","p.add"]`, 1), "", ""},
-		{"another api_version is a refusal", strings.Replace(good, `"api_version":1`, `"api_version":2`, 1), "", `api_version "2", this host 1`},
+		{"another api_version is a refusal", strings.Replace(good, `"api_version":1`, `"api_version":2`, 1), "", `api_version 2, this host 1`},
 		{"an api_version that is not a number is a refusal", strings.Replace(good, `"api_version":1`, `"api_version":"one"`, 1), "", "api_version"},
 		{"a missing api_version is a warning", strings.Replace(good, `"api_version":1,`, "", 1), "without api_version", ""},
 		{"another name is a warning", strings.Replace(good, `"p"`, `"q"`, 1), `its name is "q"`, ""},

@@ -33,6 +33,9 @@ type storage struct {
 	write bool            // kaged:storage:write is granted
 
 	declared []string // the capabilities of the manifest
+	withheld []string // those that were not granted when the plugin was recorded as trusted
+	listed   bool     // the configuration lists its capabilities
+	place    string   // the name under which it is trusted
 
 	failures atomic.Int64 // how many operations of the store have failed
 }
@@ -73,12 +76,15 @@ func (s *storage) serve(ctx context.Context, method string, params json.RawMessa
 	return op.run(s, ctx, o)
 }
 
-// missing says whether the manifest or the configuration lacks a capability.
+// missing says why the plugin does not have a capability.
 func (s *storage) missing(capability string) string {
-	if slices.Contains(s.declared, capability) {
-		return "the configuration leaves out: its capabilities replace the manifest's"
+	switch {
+	case !slices.Contains(s.declared, capability):
+		return "the manifest does not declare"
+	case slices.Contains(s.withheld, capability) && !s.listed:
+		return "the manifest declares since the plugin was recorded, and which is withheld until you run `patchbay plugin trust " + s.place + "`"
 	}
-	return "the manifest does not declare"
+	return "the configuration leaves out: its capabilities replace the manifest's"
 }
 
 func (s *storage) allows(capability string) bool {

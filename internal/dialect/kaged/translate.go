@@ -52,6 +52,19 @@ func (w *translation) read(result json.RawMessage, payload hook.Object) (hook.Re
 	return w.answer(result, payload)
 }
 
+// AnswerFields returns the fields that the answer of a hook may have.
+func AnswerFields(hookName string) []string {
+	switch hookName {
+	case "on_session_start":
+		return []string{"inject"}
+	case hookPreCompact:
+		return []string{"messages", "summary"}
+	case "post_compact":
+		return []string{"retain", "inject"}
+	}
+	return nil
+}
+
 // injected reads the answer of docs/protocols/kaged.md, row K88.
 func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
@@ -59,10 +72,10 @@ func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 		return hook.Reply{}, err
 	}
 	text, err := text(o, "inject")
-	if err != nil || text == nil {
+	if err != nil {
 		return hook.Reply{}, err
 	}
-	return hook.Reply{Set: hook.Object{field("inject", text)}}, nil
+	return hook.Reply{Set: present(field("inject", text)), Notes: strays(o, "on_session_start")}, nil
 }
 
 // nothing reads the answer of docs/protocols/kaged.md, row K89, which should be null.
@@ -87,7 +100,7 @@ func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	set := present(field("messages", messages), field("summary", summary))
 	switch {
 	case len(set) > 0:
-		return hook.Reply{Verdict: hook.Stop, Set: set}, nil
+		return hook.Reply{Verdict: hook.Stop, Set: set, Notes: strays(o, hookPreCompact)}, nil
 	case len(o) == 0:
 		return hook.Reply{Notes: []string{"answered {}, which counts as null"}}, nil
 	}
@@ -117,7 +130,13 @@ func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
-	return hook.Reply{Set: present(field("retain", retain), field("inject", inject))}, nil
+	return hook.Reply{Set: present(field("retain", retain), field("inject", inject)), Notes: strays(o, "post_compact")}, nil
+}
+
+// strays notes the fields of an answer that the hook does not have: docs/protocols/kaged.md, row
+// K66.
+func strays(o rawjson.Object, hookName string) []string {
+	return dialect.StrayFields(o, AnswerFields(hookName)...)
 }
 
 // lessRetained removes the messages that earlier plugins have retained, so that each message is

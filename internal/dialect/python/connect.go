@@ -109,7 +109,8 @@ func resolveCommand(_, _, answer hook.Object) hook.Reply {
 }
 
 // giveOutput shows the result of a command as a tool's result. The result of a program is {stdout,
-// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed.
+// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed. Of
+// a command that was refused or could not run, the reason is the error.
 func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
 	if program := programResult(output); program != nil {
@@ -117,6 +118,9 @@ func giveOutput(payload hook.Object) hook.Object {
 		if code := program.Get("exit_code"); !isNull(code) && string(code) != "0" {
 			ok, problem = "false", asError(program.Get("stderr"))
 		}
+	}
+	if why := payload.Get("error"); !isNull(why) {
+		ok, problem = "false", asError(why)
 	}
 	result := hook.Object{
 		{Name: "output", Value: asText(output)},

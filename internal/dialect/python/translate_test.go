@@ -53,6 +53,8 @@ func TestGiven(t *testing.T) {
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"a\n","success":true,"error":null}}`},
 		{"a program that failed", onToolResult, hook.CommandDone, `{"command":"ls","result":{"stdout":"","stderr":"no","exit_code":2}}`,
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"","success":false,"error":"no"}}`},
+		{"a command that was refused", onToolResult, hook.CommandDone, `{"command":"ls","result":null,"error":"refused"}`,
+			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"","success":false,"error":"refused"}}`},
 		{"another result of a command", onToolResult, hook.CommandAfter, `{"command":"ls","result":[1]}`,
 			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"[1]","success":true,"error":null}}`},
 		{"a model's reply is a text", onFinal, hook.ModelReply, `{"text":"hi","tool_calls":[]}`, `{"text":"hi"}`},

@@ -45,7 +45,8 @@ func commandArguments(p hook.Object) hook.Object {
 	}
 }
 
-// finishedCommandParams adds the result. A program with exit code 0 succeeded.
+// finishedCommandParams adds the result. A program with exit code 0 succeeded. Of a command that
+// was refused or could not run, the result is the reason.
 func finishedCommandParams(p hook.Object) json.RawMessage {
 	success := json.RawMessage("true")
 	if result, err := rawjson.Parse(p.Get("result")); err == nil {
@@ -53,7 +54,12 @@ func finishedCommandParams(p hook.Object) json.RawMessage {
 			success = json.RawMessage("false")
 		}
 	}
-	return append(commandFields(p), text(p, "result"), hook.Field{Name: "success", Value: success}).JSON()
+	result := text(p, "result")
+	if why := p.Get("error"); dialect.Plain(why) != "" {
+		success = json.RawMessage("false")
+		result.Value = dialect.AsText(dialect.Or(p.Get("result"), why))
+	}
+	return append(commandFields(p), result, hook.Field{Name: "success", Value: success}).JSON()
 }
 
 // answerCommand reads a reply to pre_tool_execute before a command. A stop sets the command's

@@ -102,6 +102,21 @@ func TestParams(t *testing.T) {
 	}
 }
 
+func TestACommandThatWasRefusedDidNotSucceed(t *testing.T) {
+	tr, err := connection("post_tool_execute", hook.CommandDone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := rawjson.Parse([]byte(`{"command":"ls","result":null,"error":"refused"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"tool_name":"ls","arguments":"{\"args\":[],\"flags\":{}}","result":"refused","success":false}`
+	if got := string(tr.params(o)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestToolResult(t *testing.T) {
 	for _, c := range []struct{ rule, result, text, errText string }{
 		{"a string is returned unchanged", `{"success":true,"result":"r"}`, "r", ""},
