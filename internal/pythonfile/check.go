@@ -7,7 +7,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // Check describes code as a plugin of that name, without saving it. Code that is not a plugin is a
@@ -64,13 +63,10 @@ func tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Draft,
 	return Source{Name: v.Name, File: draft.Name, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, Warnings: v.Warnings, called: v.Called}, nil
 }
 
-// decorator matches a decorator of a python plugin at the start of a line.
-var decorator = pattern.New(`(?m)^@on_(begin|tool_call|resolve_tool|tool_result|final|done)\b`)
-
 // Decorated reports whether a file of any dialect looks like a python plugin.
 func Decorated(path string) bool {
 	content, err := read(path)
-	return err == nil && decorator.MatchString(content)
+	return err == nil && python.Decorated(content)
 }
 
 // path returns the file of the plugin of that name. A name under which no plugin can be saved is

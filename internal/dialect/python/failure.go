@@ -73,7 +73,8 @@ func (e *LoadError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Message)
 }
 
-// Problems lists the faults of the file. Python stops at the first; the others are found by reading.
+// Problems lists the faults of the file. Python stops at the first; the others are found by
+// reading.
 func (e *LoadError) Problems() []dialect.Problem {
 	p := e.Problem
 	p.Fix = e.Fix()

@@ -18,6 +18,12 @@ import (
 // namePattern is the rule for names in docs/protocols/python.md, row P51.
 var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
+// decorator matches a decorator of the protocol at the start of a line.
+var decorator = pattern.New(`(?m)^@on_(begin|tool_call|resolve_tool|tool_result|final|done)\b`)
+
+// Decorated reports whether code looks like a plugin of this dialect.
+func Decorated(content string) bool { return decorator.MatchString(content) }
+
 // Path returns the file of the plugin of that name. It returns an error if no plugin can be saved
 // under that name.
 func Path(env dialect.Env, name string) (string, error) {
