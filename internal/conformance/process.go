@@ -59,7 +59,7 @@ func (b *bench) noteStart(err error) {
 	case !b.started && b.stuck == nil && b.ctx.Err() == nil:
 		text, fix := startFault(err)
 		if _, refused := errors.AsType[*sandbox.Refusal](err); refused {
-			fix = cmp.Or(fix, "change what it declares, as the message says, or test it without its sandbox: --no-sandbox")
+			fix = cmp.Or(fix, "change what it declares, as the message says") + "; to test it without its sandbox: --no-sandbox"
 		}
 		b.stuck = &startFailed{b.current, text, fix}
 	}
