@@ -51,7 +51,7 @@ func TestErrorRules(t *testing.T) {
 			if out.Verdict != hook.Deny || !strings.Contains(err.Error(), "preexec at command.before") {
 				t.Errorf("verdict %s, error %v", out.Verdict, err)
 			}
-			if logged := strings.Contains(r.log.String(), "unexpected output"); logged != (c.kind == hook.Garbled) {
+			if logged := strings.Contains(r.log.String(), "the output of a call that failed"); logged != (c.kind == hook.Garbled) {
 				t.Errorf("the raw output is logged: %v\n%s", logged, r.log)
 			}
 		})
@@ -70,7 +70,7 @@ func TestErrorRules(t *testing.T) {
 	t.Run("malformed JSON response: the raw output is logged", func(t *testing.T) {
 		r, p := openFake(t, "garbage")
 		out, _ := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
-		if log := r.log.String(); strings.Contains(log, "JSON-RPC") || strings.Contains(log, "ignored") || !strings.Contains(log, "so the call failed") {
+		if log := r.log.String(); strings.Contains(log, "JSON-RPC") || strings.Contains(log, "ignored") || !strings.Contains(log, "the output of a call that failed") {
 			t.Errorf("log\n%s", log)
 		}
 		if !strings.Contains(r.log.String(), "all good!") || string(out.Steps[0].Received) != `"all good!"` {

@@ -77,7 +77,7 @@ func TestUnknownFields(t *testing.T) {
 		{`{"status":"ok","contxt":{}}`, []string{`the answer has the unknown field "contxt", which is ignored; did you mean "context"?`}},
 		{`{"status":"ok","args":["a"]}`, []string{`the answer has "args" beside context, where it is ignored; put it into context`}},
 		{`{"status":"ok","context":{"arg":["a"]}}`, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
-		{`{"context":{"result":{"stdout":"o","exit":0}}}`, []string{`context.result has the unknown field "exit", which is ignored; known here: stdout, stderr, exit_code`}},
+		{`{"context":{"result":{"stdout":"o","exit":0}}}`, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
 		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, nil},
 		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, make([]string, mostUnknown)},
 	} {
