@@ -129,8 +129,8 @@ func (h *Host) logIgnored(r *roster) {
 	}
 }
 
-// logMisspelt logs the misspelt keys in a plugin's manifest, once and in one message. Such a key may
-// be a hook that is not called, so the plugin counts as one whose hooks are not known.
+// logMisspelt logs the misspelt keys in a plugin's manifest, once and in one message. Such a key
+// may be a hook that is not called, so the plugin counts as one whose hooks are not known.
 func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	if len(f.Misspelt) == 0 || h.setup().NoStart {
 		return
