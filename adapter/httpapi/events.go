@@ -79,9 +79,10 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, from place) {
 		return
 	}
 	defer leave()
-	s, ctx := a.open(w, r)
+	var begun error
+	s, ctx := a.open(w, r, func(s *stream) { begun = s.begin(from.gap) })
 	defer a.closed(s)
-	if err := s.begin(from.gap); err != nil {
+	if begun != nil {
 		return
 	}
 	err := a.Events.Follow(ctx, from.filter, a.eventSender(ctx, s, from))

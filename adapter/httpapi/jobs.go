@@ -123,7 +123,7 @@ func (a *api) streamOutput(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	defer leave()
-	s, ctx := a.open(w, r)
+	s, ctx := a.open(w, r, nil)
 	defer a.closed(s)
 	err := a.Jobs.Follow(ctx, id, func(line json.RawMessage) error { return s.send(Event{Kind: "line", Data: line}) })
 	switch {

@@ -68,7 +68,7 @@ func (a *api) streamLogs(w http.ResponseWriter, r *http.Request, in *logQuery) {
 		return
 	}
 	defer leave()
-	s, ctx := a.open(w, r)
+	s, ctx := a.open(w, r, nil)
 	defer a.closed(s)
 	err := a.Logs.Follow(ctx, in.Name, in.Tail, func(l LogLine) error {
 		data, err := json.Marshal(l)

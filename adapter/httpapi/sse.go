@@ -44,10 +44,14 @@ func (a *api) enter(w http.ResponseWriter) (leave func(), ok bool) {
 	}
 }
 
-// open returns the stream of a request, and the context that ends with it.
-func (a *api) open(w http.ResponseWriter, r *http.Request) (*stream, context.Context) {
+// open returns the stream of a request, and the context that ends with it. greet, if not nil, writes
+// what comes before everything else.
+func (a *api) open(w http.ResponseWriter, r *http.Request, greet func(*stream)) (*stream, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{w: w, control: http.NewResponseController(w), cancel: cancel}
+	if greet != nil {
+		greet(s)
+	}
 	s.beating.Go(func() { s.beat(ctx, a.limits.Heartbeat) })
 	return s, ctx
 }

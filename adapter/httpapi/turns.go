@@ -56,7 +56,7 @@ func (a *api) message(ctx context.Context, in *message) (*huma.StreamResponse, e
 
 // streamTurn runs a turn in the context of its stream, so that a client that is gone interrupts it.
 func (a *api) streamTurn(w http.ResponseWriter, r *http.Request, in *message) {
-	s, ctx := a.open(w, r)
+	s, ctx := a.open(w, r, nil)
 	defer a.closed(s)
 	result, err := a.Turns.Run(ctx, in.ID, in.Body.Text, func(kind string, event json.RawMessage) {
 		_ = s.send(Event{Kind: kind, Data: event}) // an error has ended ctx, and so the turn
