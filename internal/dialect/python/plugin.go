@@ -139,13 +139,20 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	slow := time.AfterFunc(slowLoad, func() {
 		p.log.Warn("its file is still being loaded", "limit", p.runner.loadTimeout.String(), "fix", stopFixes[hook.Timeout])
 	})
+	p.runner.inLoad.Store(true)
 	result, err := i.ask(ctx, p.runner.loadTimeout, method, hook.Object{{Name: "path", Value: rawjson.String(p.path)}})
 	slow.Stop()
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) && !i.answers(ctx):
-		return p.hung(i, file)
-	case err != nil:
-		return p.refused(file, p.own(loadFailure(p.path, err, i.process)))
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) && !i.answers(ctx) {
+			return p.hung(i, file)
+		}
+		err = p.own(loadFailure(p.path, err, i.process))
+	}
+	if !errors.Is(err, hook.Crash) {
+		p.runner.inLoad.Store(false)
+	}
+	if err != nil {
+		return p.refused(file, err)
 	}
 	return p.adopt(file, result)
 }

@@ -35,6 +35,7 @@ type runner struct {
 	under   atomic.Int64           // calls under way
 	absent  atomic.Bool            // a call has waited in vain for a restart; until the interpreter is up, no other call waits
 	killed  atomic.Bool            // the interpreter was ended because it was blocked
+	inLoad  atomic.Bool            // a file is being loaded, or has ended the interpreter
 	last    atomic.Pointer[plugin] // the plugin that was called last, to which unmarked output is assigned
 
 	mu      sync.Mutex // protects the fields below
@@ -71,7 +72,7 @@ func (r *runner) start() {
 // file was loaded, another message or error says so.
 func (r *runner) exited(exit proc.Exit, stderr string) {
 	level := slog.LevelWarn
-	if r.killed.Swap(false) || len(r.loading) > 0 {
+	if r.killed.Swap(false) || r.inLoad.Swap(false) {
 		level = slog.LevelInfo
 	}
 	attrs := []any{"exit", exit.String()}
