@@ -21,16 +21,19 @@ func answerFields(name string) []string {
 	return translationOf(name).fields
 }
 
-// remarks returns what is wrong with the fields of an answer: unknown ones, and those of a wrong
+// remarks returns what is wrong with the fields of an answer: misspelt ones, and those of a wrong
 // type. Both are ignored, so that a guard with such an answer lets everything pass:
-// docs/protocols/scaffold.md, rows S35 and S36.
+// docs/protocols/scaffold.md, rows S35 and S36. A plugin may add fields of its own, which the trace
+// shows.
 func remarks(name string, answer hook.Object) []string {
 	known := append([]string{"action"}, answerFields(name)...)
 	var notes []string
 	for _, f := range answer {
 		var note string
 		if !slices.Contains(known, f.Name) {
-			note = fmt.Sprintf("the answer has the unknown field %.80q, which is ignored; %s", f.Name, nearest.Suggest(f.Name, known))
+			if near := nearest.Word(f.Name, known); near != "" {
+				note = fmt.Sprintf("the answer has the unknown field %.80q, which is ignored; did you mean %q?", f.Name, near)
+			}
 		} else if want := wantedType(f.Name); jsonType(f.Value) != want {
 			note = fmt.Sprintf("%s is ignored: %s where %s belongs", f.Name, jsonType(f.Value), describe(f.Name, want))
 		}

@@ -149,12 +149,13 @@ func TestRemarks(t *testing.T) {
 		{"pre_tool_execute", `{"result":"no"}`, `result is ignored: it counts only with the action stop`},
 		{"post_tool_execute", `{"result":null}`, `result is ignored: null where a string belongs`},
 		{"pre_tool_execute", `{"action":"stop","result":"no","success":false}`, ``},
+		{"post_user_input", `{"action":"continue","confidence":0.9}`, ``}, // a field of the plugin's own
 	} {
 		if got := strings.Join(read(t, c.hook, `{}`, c.answer).Notes, " "); got != c.note {
 			t.Errorf("%s %s: noted %q, want %q", c.hook, c.answer, got, c.note)
 		}
 	}
-	if notes := read(t, "post_user_input", `{}`, `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`).Notes; len(notes) != mostRemarks {
+	if notes := read(t, "post_user_input", `{}`, `{"mesage":1,"messag":1,"essage":1,"massage":1,"messsage":1,"mssage":1}`).Notes; len(notes) != mostRemarks {
 		t.Errorf("%d notes", len(notes))
 	}
 }
