@@ -334,16 +334,3 @@ func TestAReplyThatPluginsSeeFirst(t *testing.T) {
 		})
 	})
 }
-
-func TestTheErrorOfAToolIsShownOnce(t *testing.T) {
-	for _, c := range []struct{ problem, result, want string }{
-		{"exit code 1", "wc: no such file\n[exit code 1]\n", "exit code 1\nwc: no such file\n"},
-		{"exit code 1", "[exit code 1]\n", "exit code 1"},
-		{"exit code 1", "[exit code 2]", "exit code 1\n[exit code 2]"},
-		{"it is gone", "", "it is gone"},
-	} {
-		if got := joinText(c.problem, c.result); got != c.want {
-			t.Errorf("joinText(%q, %q) = %q", c.problem, c.result, got)
-		}
-	}
-}

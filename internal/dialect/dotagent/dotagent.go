@@ -89,7 +89,9 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	var problems []dialect.Problem
 	for _, dir := range d.ownFolders(env) {
-		problems = append(problems, dialect.ExaminePlace(dir)...)
+		if dir != d.system { // which the administrator may have closed to this user
+			problems = append(problems, dialect.ExaminePlace(dir)...)
+		}
 	}
 	first := make(map[string]string)
 	for _, s := range d.sightings(env) {
