@@ -83,7 +83,7 @@ func (a *api) addJobs() {
 	})
 	add(a, route{method: "POST", path: run + "/cancel", id: "cancel-run", tag: tag, summary: "Cancel a run",
 		doc: "Works for runs of every process. Answers with the run when it has ended: as `cancelled`, unless it ended by itself at that moment. " +
-			"A run that waits for its next attempt makes none.",
+			"If the run waits for its next attempt, that attempt is not made.",
 		shape: jobRun{}, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Cancel(ctx, in.id()))
 	})

@@ -26,10 +26,10 @@ func crashRounds() int {
 }
 
 // once begins a program that must not run twice at once. It takes a lock, which its children hold
-// too, and adds a line to the file twice if another program holds the lock.
+// too. If another program holds the lock, it adds a line to the file named "twice".
 const once = `exec 9>"$HOME/lock"; flock -n 9 || echo "$0" >> "$HOME/twice"; echo ran >> "$HOME/ran"; `
 
-// slowAgent runs until it is killed, or ends at once if there is a file quick.
+// slowAgent runs until it is killed, or ends at once if there is a file named "quick".
 const slowAgent = "[agent]\nname = \"slow\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n[defaults]\nretry_backoff_minutes = [10]\n"
 
 const slowProgram = once + `echo "$AGENT_TMPDIR" >> "$HOME/tmp"; touch "$AGENT_TMPDIR/x"
@@ -51,7 +51,7 @@ const (
 type crashRig struct {
 	t    *testing.T
 	home string
-	most time.Duration // the longest that a next command took
+	most time.Duration // the longest time that a command took after a crash
 }
 
 func newCrashRig(t *testing.T) *crashRig {
@@ -386,8 +386,8 @@ func (r *crashRig) transcribed(s *server, session string) {
 	}
 }
 
-// TestInterruptedCommands presses Ctrl-C in each wait. The command releases what it holds, and the
-// next one works.
+// TestInterruptedCommands sends Ctrl-C to commands that wait for a program, an attempt or a tool.
+// The command releases what it holds, and the next command works.
 func TestInterruptedCommands(t *testing.T) {
 	interrupt := func(t *testing.T, cmd *exec.Cmd) {
 		t.Helper()
@@ -443,7 +443,7 @@ func TestInterruptedCommands(t *testing.T) {
 
 // TestCancelledFromElsewhere cancels runs that other processes make.
 func TestCancelledFromElsewhere(t *testing.T) {
-	t.Run("a command's, by a command", func(t *testing.T) {
+	t.Run("a run of a command, by another command", func(t *testing.T) {
 		r := newCrashRig(t)
 		cmd := r.start("job", "run", "slow")
 		r.await("began")
@@ -457,7 +457,7 @@ func TestCancelledFromElsewhere(t *testing.T) {
 		}
 		r.check()
 	})
-	t.Run("a command's, by a daemon", func(t *testing.T) {
+	t.Run("a run of a command, by a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
 		s := serve(t, r.home, "--listen", "127.0.0.1:0")
 		cmd := r.start("job", "run", "slow")
@@ -476,7 +476,7 @@ func TestCancelledFromElsewhere(t *testing.T) {
 		_ = cmd.Wait()
 		r.check()
 	})
-	t.Run("a daemon's, by a command", func(t *testing.T) {
+	t.Run("a run of a daemon, by a command", func(t *testing.T) {
 		r := newCrashRig(t)
 		s := serve(t, r.home, "--listen", "127.0.0.1:0")
 		if status := s.call("POST", "/v1/jobs/slow/run", "{}", nil); status != http.StatusOK {

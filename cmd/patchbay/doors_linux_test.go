@@ -131,7 +131,7 @@ func (s *street) test() {
 		{"net:localhost does not lead to a daemon", "name", "net:localhost:" + four, "localhost", four, "error"},
 		{"net:127.0.0.1 with all ports does not lead to a daemon", "address", "net:127.0.0.1:*", "127.0.0.1", four, "error"},
 		{"an IPv4 address within IPv6 does not lead to a daemon", "mapped", "net:[::ffff:127.0.0.1]:" + four, "::ffff:127.0.0.1", four, "error"},
-		{"nor net:[::1]", "six", "net:[::1]:" + six, "::1", six, "error"},
+		{"net:[::1] does not lead to a daemon", "six", "net:[::1]:" + six, "::1", six, "error"},
 		{"0.0.0.0 does not lead to a daemon", "none", "net:0.0.0.0:" + four, "0.0.0.0", four, "error"},
 		{"the machine's own address does not lead to a daemon with a token", "own", "net:" + own + ":" + all, own, all, "error"},
 		{"loopback does not lead to a daemon that listens on all addresses", "loop", "net:127.0.0.5:" + all, "127.0.0.5", all, "error"},
@@ -158,9 +158,11 @@ func (s *street) test() {
 	answers := make(map[string]bool)
 	for _, k := range knocks {
 		if s.user == 0 && answers[k.want] && !soak.Long() {
-			continue // root has no privilege here: it tries each answer once, an ordinary user tries all cases
+			continue // root tries one case of each answer, because it has no privilege here; an ordinary user tries all
 		}
-		home := "four" // a command starts all plugins of its home: each answer once with them, the others in a home without other plugins
+		// A command starts all plugins of its home. The first case of each answer uses the home with
+		// all plugins, the other cases a home with only one.
+		home := "four"
 		if answers[k.want] && !soak.Long() {
 			home = "only-" + k.plugin
 		}
@@ -263,8 +265,8 @@ func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) s
 }
 
 // knockByDaemon runs the plugin in the first daemon. A daemon of another user cannot tell who calls
-// it while a sandbox of the caller's user shares the network. Other tests have such sandboxes at
-// times; then it tries again.
+// it while a sandbox of the caller's user shares the network. Other tests sometimes have such a
+// sandbox, so knockByDaemon tries again.
 func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 	t.Helper()
 	var answer struct{ Result, Detail string }

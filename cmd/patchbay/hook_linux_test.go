@@ -224,8 +224,8 @@ func (h *hookHome) gone(pid int) {
 	h.until("the daemon ends", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
 }
 
-// zombie reports whether a process has ended and was not waited for: in a container there may be no
-// process that does.
+// zombie reports whether a process has ended, but its parent has not waited for it. In a container
+// there may be no process that waits for orphans.
 func zombie(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(text), ") Z ")
@@ -273,7 +273,7 @@ async def seen(ctx, call):
 		daemons = append(daemons, h.daemon())
 	}
 	if daemons[0] == 0 || daemons[0] != daemons[1] || daemons[1] != daemons[2] {
-		t.Errorf("not one daemon: %v", daemons)
+		t.Errorf("want exactly one daemon, got %v", daemons)
 	}
 	if len(pids) != 2 {
 		t.Errorf("plugins did not stay warm: %v", pids)
@@ -417,8 +417,8 @@ func TestAProjectBringsNoPlugins(t *testing.T) {
 // TestNobodyToAsk: there is no daemon, and none can be started. Events for plugins that must agree
 // are refused, and all others continue.
 func TestNobodyToAsk(t *testing.T) {
-	// alone makes a directory that contains only patchbay-hook: without patchbay, no daemon can be
-	// started, and none can answer instead.
+	// alone makes a directory that contains only patchbay-hook. Without patchbay, no daemon can be
+	// started, and patchbay cannot answer in its place.
 	alone := func(t *testing.T) string {
 		dir := t.TempDir()
 		self, err := exec.LookPath("patchbay-hook")

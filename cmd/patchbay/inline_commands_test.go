@@ -14,7 +14,7 @@ var inlineCommand = regexp.MustCompile("`patchbay ((?:[a-z]+ ?)+)")
 
 // TestCommandsInSentences: the commands that the guides name in their sentences exist.
 func TestCommandsInSentences(t *testing.T) {
-	named := make(map[string]string) // commands of at most two words, and the page
+	named := make(map[string]string) // the page that names each command of at most two words
 	for _, page := range []string{"README.md", "glossary.md", "troubleshooting.md", "examples.md", "plugin-dev.md", "configuration.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // schedules name time zones, also where the system has none
+	_ "time/tzdata" // time zones for schedules, on systems that have no data about them
 
 	"github.com/patchbay-dev/patchbay/internal/cli"
 	"github.com/patchbay-dev/patchbay/internal/demo"
@@ -25,7 +25,7 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal kills
+	context.AfterFunc(ctx, stop) // a second signal kills this process
 	// Without this, a write to a closed pipe would end the process before it has stopped the
 	// plugins.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// TestPageOfDotagent types docs/protocols/dotagent.md.
+// TestPageOfDotagent types the commands of docs/protocols/dotagent.md.
 func TestPageOfDotagent(t *testing.T) {
 	for _, tool := range []string{"bash", "jq", "python3"} {
 		plugtest.NeedTool(t, tool)
@@ -20,10 +20,10 @@ func TestPageOfDotagent(t *testing.T) {
 	typePage(t, "docs/protocols/dotagent.md")
 }
 
-// TestPageOfJobs types docs/jobs.md.
+// TestPageOfJobs types the commands of docs/jobs.md.
 func TestPageOfJobs(t *testing.T) { typePage(t, "docs/jobs.md") }
 
-// TestPageOfTheEngine types docs/engine.md: damage, and its repair.
+// TestPageOfTheEngine types the commands of docs/engine.md: damage, and its repair.
 func TestPageOfTheEngine(t *testing.T) {
 	for _, tool := range []string{"curl", "dd", "jq"} {
 		plugtest.NeedTool(t, tool)
@@ -41,7 +41,7 @@ func TestPageOfTheEngine(t *testing.T) {
 	plugtest.Page(t, "docs/engine.md").Type(home, patchbayIn(home).Env, strings.NewReplacer(home, "~"))
 }
 
-// TestPageOfScaffold types docs/protocols/scaffold.md.
+// TestPageOfScaffold types the commands of docs/protocols/scaffold.md.
 func TestPageOfScaffold(t *testing.T) {
 	for _, tool := range []string{"bash", "jq", "python3"} {
 		plugtest.NeedTool(t, tool)
@@ -49,19 +49,19 @@ func TestPageOfScaffold(t *testing.T) {
 	typePage(t, "docs/protocols/scaffold.md")
 }
 
-// TestPageOfTesting types docs/testing-plugins.md.
+// TestPageOfTesting types the commands of docs/testing-plugins.md.
 func TestPageOfTesting(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	typePage(t, "docs/testing-plugins.md")
 }
 
-// TestPageOfPython types docs/protocols/python.md.
+// TestPageOfPython types the commands of docs/protocols/python.md.
 func TestPageOfPython(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	typePage(t, "docs/protocols/python.md")
 }
 
-// TestPageOfMine types docs/protocols/mine.md.
+// TestPageOfMine types the commands of docs/protocols/mine.md.
 func TestPageOfMine(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "git"} {
 		plugtest.NeedTool(t, tool)
@@ -69,7 +69,7 @@ func TestPageOfMine(t *testing.T) {
 	typePage(t, "docs/protocols/mine.md")
 }
 
-// TestPageOfInstalling types docs/installing-plugins.md.
+// TestPageOfInstalling types the commands of docs/installing-plugins.md.
 func TestPageOfInstalling(t *testing.T) {
 	for _, tool := range []string{"bash", "python3"} {
 		plugtest.NeedTool(t, tool)
@@ -77,7 +77,7 @@ func TestPageOfInstalling(t *testing.T) {
 	typePage(t, "docs/installing-plugins.md")
 }
 
-// TestPageOfKaged types docs/protocols/kaged.md.
+// TestPageOfKaged types the commands of docs/protocols/kaged.md.
 func TestPageOfKaged(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "go"} {
 		plugtest.NeedTool(t, tool)
@@ -89,14 +89,14 @@ func TestPageOfKaged(t *testing.T) {
 	typePage(t, "docs/protocols/kaged.md", "GOCACHE="+strings.TrimSpace(string(cache)), "CGO_ENABLED=0", "GOTOOLCHAIN=local")
 }
 
-// TestPageOfPluginDev types docs/plugin-dev.md.
+// TestPageOfPluginDev types the commands of docs/plugin-dev.md.
 func TestPageOfPluginDev(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	typePage(t, "docs/plugin-dev.md")
 }
 
-// TestPageOfTroubleshooting types docs/troubleshooting.md: each command must print the message that
-// the page shows.
+// TestPageOfTroubleshooting types the commands of docs/troubleshooting.md: each command must print
+// the message that the page shows.
 func TestPageOfTroubleshooting(t *testing.T) {
 	for _, tool := range []string{"bash", "python3"} {
 		plugtest.NeedTool(t, tool)
@@ -104,7 +104,7 @@ func TestPageOfTroubleshooting(t *testing.T) {
 	typePage(t, "docs/troubleshooting.md")
 }
 
-// TestPageOfExamples types docs/examples.md in a checkout of the repository.
+// TestPageOfExamples types the commands of docs/examples.md in a checkout of the repository.
 func TestPageOfExamples(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	page := plugtest.Page(t, "docs/examples.md")
@@ -119,19 +119,19 @@ func TestPageOfExamples(t *testing.T) {
 	page.Type(home, patchbayIn(home).Env, strings.NewReplacer(root, "~/patchbay", home, "~"))
 }
 
-// TestPageOfSessions types docs/sessions.md.
+// TestPageOfSessions types the commands of docs/sessions.md.
 func TestPageOfSessions(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
 	typePage(t, "docs/sessions.md")
 }
 
-// TestPageOfProjects types docs/projects.md.
+// TestPageOfProjects types the commands of docs/projects.md.
 func TestPageOfProjects(t *testing.T) { typePage(t, "docs/projects.md") }
 
-// TestPageOfTracing types docs/tracing.md.
+// TestPageOfTracing types the commands of docs/tracing.md.
 func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
 
-// TestPageOfFirstPlugin types docs/first-plugin-LANGUAGE.md.
+// TestPageOfFirstPlugin types the commands of docs/first-plugin-LANGUAGE.md.
 func TestPageOfFirstPlugin(t *testing.T) {
 	for _, language := range []string{"go", "python", "javascript", "bash"} {
 		t.Run(language, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestPageOfFirstPlugin(t *testing.T) {
 	}
 }
 
-// TestPageOfPorting types docs/porting.md.
+// TestPageOfPorting types the commands of docs/porting.md.
 func TestPageOfPorting(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	typePage(t, "docs/porting.md")

@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// The planted secrets. None may leave the daemon in any way. Each has a different end.
+// The planted secrets. None may leave the daemon in any way. The end of each says where it
+// was planted.
 const (
 	keySecret    = "sk-planted-0123456789abcdef-model-key"
 	tokenSecret  = "planted-0123456789abcdef-server-token"
@@ -64,8 +65,9 @@ while IFS= read -r line; do
 done
 `
 
-// TestSecretsStayInside plants a secret in every place for one, makes everything fail, and searches
-// every answer, event, metric, log line, command's output and file for the secrets.
+// TestSecretsStayInside plants a secret in every place that can hold one, and makes everything
+// fail. Then it searches every answer, event, metric, log line, command's output and file for the
+// secrets.
 func TestSecretsStayInside(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	told := new(plugtest.Log)

@@ -78,7 +78,8 @@ func exchanges(t *testing.T, home string) []exchange {
 	}
 }
 
-// TestPluginsOfASession sends them all to a real daemon, and compares the answers byte for byte.
+// TestPluginsOfASession sends all these requests to a real daemon, and compares the answers byte
+// for byte.
 func TestPluginsOfASession(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")

@@ -79,8 +79,8 @@ func TestSessionsInATerminal(t *testing.T) {
 	}
 }
 
-// TestAClosedTerminal: a chat whose terminal is closed leaves as with Ctrl+D: an answer that has
-// begun is stored, and a session without messages is not.
+// TestAClosedTerminal: when its terminal is closed, a chat ends as after Ctrl+D. An answer that has
+// begun is stored. A session without messages is not stored.
 func TestAClosedTerminal(t *testing.T) {
 	home := t.TempDir()
 	script := filepath.Join(home, "slow.yaml")

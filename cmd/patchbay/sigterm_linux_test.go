@@ -117,8 +117,8 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
 }
 
-// ended sends SIGTERM once and waits for the exit code. It waits much less long than the plugins'
-// own deadlines.
+// ended sends SIGTERM once and waits for the exit code. Its time limit is much shorter than the
+// plugins' own deadlines.
 func ended(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

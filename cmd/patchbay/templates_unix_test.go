@@ -26,8 +26,8 @@ var brief = []newplugin.Request{
 	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "python"},
 }
 
-// TestTemplates makes plugins from templates, types the commands that plugin new prints after them,
-// and uses each in a turn, a command or a job.
+// TestTemplates makes plugins from templates with plugin new, and types the commands that it prints
+// as the next steps. Then it uses each plugin in a turn, a command or a job.
 func TestTemplates(t *testing.T) {
 	for _, d := range newplugin.Dialects() {
 		for _, l := range newplugin.Languages(d.Word) {
@@ -49,7 +49,7 @@ func wanted(r newplugin.Request) bool {
 	return soak.Long() || os.Getenv(templatesVariable) == "all" || slices.Contains(brief, r)
 }
 
-// needLanguage skips the test without the programs that plugins of a language need.
+// needLanguage skips the test if a program is missing that plugins of a language need.
 func needLanguage(t *testing.T, language string) {
 	t.Helper()
 	plugtest.NeedTool(t, map[string]string{"go": "go", "python": "python3", "javascript": "node", "bash": "bash"}[language])

@@ -26,8 +26,8 @@ func newCallCommand(a *app) *cobra.Command {
 		Short:   "Call one of a plugin's own JSON-RPC methods",
 		GroupID: groupPlugins,
 		Long: `Call a method that a plugin declares in addition to its hooks and tools, and
-print its result. The parameters are a JSON object: written out, read from a
-file with @FILE, or from stdin with -.`,
+print its result. --params takes the parameters, a JSON object: the JSON itself,
+@FILE to read it from a file, or - to read it from stdin.`,
 		Example: `  patchbay call notes notes.search --params '{"query":"tea"}'
   patchbay call notes notes.search --params @query.json --json`,
 		Annotations: exits(exit{exitOK, "the method answered"},

@@ -26,8 +26,8 @@ func newConfigShowCommand(a *app) *cobra.Command {
 		Long: `List every setting with its value and its source: a default, a line of your
 config.toml or of the project's .patchbay/config.toml, an environment variable,
 or a flag. With PREFIX, list only the setting with this name, or the settings of
-the table with this name. --model, --script and --listen are flags of chat and
-serve: the list shows the settings that these commands would have with them.
+the table with this name. With --model, --script or --listen, the list shows the
+settings that chat and serve would use if you gave them the same flags.
 
 Secrets are never shown. For tokens, passwords in addresses, headers and
 variables of MCP servers, and the values of secrets.toml, the list only says

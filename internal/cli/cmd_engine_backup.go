@@ -26,7 +26,7 @@ the file back, compare every hash, and check every message. The engine may run
 in the meantime. Each stream is copied as it was at one moment; data that is
 written during the backup may be missing.`,
 		Example:     "  patchbay engine backup ~/patchbay-$(date +%F).backup",
-		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "there is no backup"}),
+		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "no backup was made: the file could not be written or read back"}),
 		Args:        arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runEngineBackup(cmd.Context(), a.path(args[0]))

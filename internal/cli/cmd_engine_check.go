@@ -94,9 +94,9 @@ func newEngineRepairCommand(a *app) *cobra.Command {
 		Use:   "repair",
 		Short: "Recover intact messages, and acknowledge lost ones",
 		Long: `Copy damaged blocks aside, write them again with every intact message, open the
-result with the engine's server, and compare the counts. After that the health
-is good again, because the damage found so far counts as acknowledged. The
-copies stay in the directory ` + "`damaged`" + `.
+result with the engine's server, and compare the counts. After that the damage
+found so far counts as acknowledged, and the health checks of the daemon pass
+again. The copies stay in the directory ` + "`damaged`" + `.
 
 The engine must not run.`,
 		Example: `  patchbay engine repair

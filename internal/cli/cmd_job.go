@@ -149,7 +149,7 @@ func newJobHistoryCommand(a *app) *cobra.Command {
 		Short: "List runs: first those in progress, then the others, newest first",
 		Long: `List runs: first those in progress, then the others, beginning with the one that
 ended last. If there are more, the last line is the command for the next page.
-With --json, pass the value of next to --after.`,
+With --json, the field "next" has the CURSOR for --after.`,
 		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json | jq -r .next",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
 		Args:        cobra.MaximumNArgs(1),

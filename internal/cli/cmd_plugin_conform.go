@@ -36,7 +36,7 @@ func newPluginConformCommand(a *app) *cobra.Command {
 		Short: "Test whether a plugin follows its protocol",
 		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake,
 every hook and tool with values made from its schemas, wrong and huge input,
-calls at the same time, time limits, shutdown, no process left running, only the
+parallel calls, time limits, shutdown, no process left running, only the
 protocol on stdout, and no use of anything that it does not declare. A failed
 check is shown with the rule that it checks, the page and row of docs/protocols
 with that rule, and how to fix it.

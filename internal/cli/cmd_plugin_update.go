@@ -18,10 +18,10 @@ func newPluginUpdateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update [NAME…]",
 		Short: "Update plugins from the sources they were installed from",
-		Long: `Fetch plugins again from the sources that patchbay.lock has for them, and
-replace those that have changed. Without names, update all plugins that were
-installed with ` + "`patchbay plugin install`" + `. An update grants no new capabilities:
-use ` + "`patchbay plugin trust`" + ` for that. A plugin that you have changed stays as it
+		Long: `Fetch plugins again from the sources recorded in patchbay.lock, and replace the
+plugins that have changed. Without names, update all plugins that were installed
+with ` + "`patchbay plugin install`" + `. An update grants no new capabilities: use
+` + "`patchbay plugin trust`" + ` for that. A plugin that you have changed stays as it
 is, unless you add --force. --dry-run shows the changes as a diff.`,
 		Example: `  patchbay plugin update
   patchbay plugin update shout

@@ -22,10 +22,10 @@ func newPluginValidateCommand(a *app) *cobra.Command {
 		Use:   "validate PATH|NAME",
 		Short: "Check the manifest of a plugin, and whether it starts",
 		Long: `Check the whole manifest of a plugin, and start it once to see whether it
-answers. Each error is a line path:line:column: message, which editors can jump
-to. A python plugin that is given by its path counts as untrusted: its code runs
-in a sandbox without any capability, or is only parsed if there is no sandbox. A
-python plugin that is given by its name is loaded as usual.`,
+answers. Each error is printed as "path:line:column: message", so that editors
+can jump to it. A python plugin that is given by its path counts as untrusted:
+its code runs in a sandbox without any capability, or is only parsed if there is
+no sandbox. A python plugin that is given by its name is loaded as usual.`,
 		Example: `  patchbay plugin validate ./my-plugin
   patchbay plugin validate git-context
   patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,

@@ -28,8 +28,8 @@ func newToolCallCommand(a *app) *cobra.Command {
 started. The end of a tool's name is enough if only one tool ends with it.
 
 Write each argument as ARGUMENT=VALUE, or all of them as a JSON object with
---args: written out, read from a file with @FILE, or from stdin with -.
-Arguments are checked against the tool's schema before the call.`,
+--args: the JSON itself, @FILE to read it from a file, or - to read it from
+stdin. Arguments are checked against the tool's schema before the call.`,
 		Example: `  patchbay tool call log count=3
   patchbay tool call plugin_git_log --args '{"count":3}'
   patchbay tool call plugin_git_log --args @args.json

@@ -107,8 +107,8 @@ func newTraceListCommand(a *app) *cobra.Command {
 		Long: `List events that went through plugins, the newest first: those of the agent's
 turns, of other agents' hooks and of MCP calls. Events are kept for a week. If
 there are more, the last line is the command for the next page. With --json,
-pass the value of next to --after. No plugin is started, and a daemon may be
-running.`,
+the field "next" has the CURSOR for --after. No plugin is started. The command
+also works while a daemon runs.`,
 		Example: `  patchbay trace list --failed --since 2h
   patchbay trace list --plugin shout --point turn.input
   patchbay trace list --session $id --json | jq -r '.traces[].id'`,

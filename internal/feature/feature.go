@@ -18,8 +18,8 @@ const (
 	Stable       Stage = "stable"
 )
 
-// Plugins is the flag that enables plugins which are written over HTTP: docs/protocols/python.md,
-// row P48.
+// Plugins is the flag that lets clients of the HTTP API save, delete and reload plugins:
+// docs/protocols/python.md, row P48.
 const Plugins = "plugins"
 
 // A Feature is a flag and its current state.

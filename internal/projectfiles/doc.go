@@ -6,9 +6,9 @@
 // the user has trusted them, from a copy that was made before the user was asked:
 // docs/decisions/0024-project-plugins-are-copied.md.
 //
-// The package starts nothing and asks nothing, and knows no dialects. Package cli shows the result
-// of [Store.Stage] and asks the user, package pluginhost opens the plugins of [Status.Copy], and
-// package config reads the project's config.toml.
+// The package starts no process, does not ask the user, and does not know the dialects. Package cli
+// shows the result of [Store.Stage] and asks the user. Package pluginhost opens the plugins of
+// [Status.Copy]. Package config reads the project's config.toml.
 //
 //	Store.Look            the state of a project: none, untrusted, changed, trusted, declined, refused
 //	├─ survey             kinds, names, links, sizes; reads no file

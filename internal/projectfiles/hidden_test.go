@@ -26,9 +26,9 @@ func TestPlainHidesNothing(t *testing.T) {
 	}
 }
 
-// TestAPromptIsAMessage: a prompt that begins like a line for the shell, or like a command, is a
-// message nevertheless: for a plugin that takes commands, and for a user who gets the text back
-// after an interruption and sends it again.
+// TestAPromptIsAMessage: a prompt is sent as a message even if its text begins with ! or /, like a
+// line for the shell or a command. No plugin takes it for a command. It is still a message if the
+// user interrupts the turn, gets the text back and sends it again.
 func TestAPromptIsAMessage(t *testing.T) {
 	for _, text := range []string{"!touch owned", "/quit", "/deploy now", "! x", "$ARGUMENTS"} {
 		want := strings.ReplaceAll(text, arguments, "!ls")

@@ -80,7 +80,8 @@ func realDir(root, name string) (bool, error) {
 	return true, nil
 }
 
-// foreignDirs reports whether one of the directories that exist belongs to another user.
+// foreignDirs reports whether any of the directories belongs to another user. Directories that do
+// not exist are ignored.
 func foreignDirs(dirs ...string) bool {
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err == nil && foreign(info) {

@@ -6,8 +6,8 @@ import (
 )
 
 // plain removes characters that a reader does not see: control characters and invisible ones, which
-// could hide words from a person who reviews a file. Joiners and the selectors of emoji stay if
-// scripts and emoji need them: one after a character that is not ASCII.
+// could hide words from a person who reviews a file. Some scripts and emoji need joiners and
+// selectors, so one of them is kept after a character that is not ASCII.
 func plain(text string) string {
 	last := rune(0) // the last character that was kept
 	return strings.Map(func(r rune) rune {
@@ -28,7 +28,7 @@ func plain(text string) string {
 }
 
 // needed reports whether a character is one of the invisible ones that texts need: the two
-// joiners, and the two selectors of how an emoji looks.
+// joiners, and the two selectors that choose how an emoji is drawn.
 func needed(r rune) bool {
 	return r == '\u200c' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f'
 }

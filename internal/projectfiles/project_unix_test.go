@@ -98,7 +98,7 @@ func TestTrust(t *testing.T) {
 	b.must(s.Trust(nil))
 	b.wants(Trusted)
 
-	// The user declines only exactly these files.
+	// The user declines exactly these files: after a change, the project is untrusted again.
 	b.write(".patchbay/plugins/new", "")
 	s = b.stage()
 	b.must(s.Decline())
@@ -113,8 +113,9 @@ func TestTrust(t *testing.T) {
 	b.wants(Untrusted)
 }
 
-// TestOnlyWhatIsShownIsCopied: a file that is not in the list, such as one that only looks
-// compiled, is not copied, because a listed file could run it.
+// TestOnlyWhatIsShownIsCopied: only files in the list that the user is shown are copied. The list
+// leaves out *.pyc files that Python would not run. Such a file could be a script, and a listed
+// file could run it.
 func TestOnlyWhatIsShownIsCopied(t *testing.T) {
 	b := newBed(t)
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\n. ./notes/help.pyc\n")
@@ -259,7 +260,7 @@ func TestForeign(t *testing.T) {
 		t.Fatal("files of the user's own project are not read")
 	}
 	for _, file := range []string{AgentsFile, PromptsDir + "/x.md", ".patchbay/config.toml"} {
-		b.must(os.Chown(b.path(file), 65534, -1)) // as in a directory that all users may write
+		b.must(os.Chown(b.path(file), 65534, -1)) // as in a directory to which all users may write
 	}
 	b.reads("files", false)
 	b.must(os.Chown(b.root, 65534, -1))

@@ -36,8 +36,8 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Prompts lists the prompts of a project, by name. taken reports names that have another meaning,
-// which no prompt may have.
+// Prompts lists the prompts of a project, by name. taken reports whether a name already has another
+// meaning. A prompt with such a name is returned as a problem.
 func (s Store) Prompts(root string, taken func(name string) bool) ([]Prompt, []Problem) {
 	dir := filepath.Join(root, filepath.FromSlash(PromptsDir))
 	if there, err := s.ownDir(root, PromptsDir); err != nil {
@@ -141,7 +141,7 @@ const arguments = "$ARGUMENTS"
 
 // With returns the prompt's text with the text that was typed after its name. If the prompt has no
 // placeholder, the text is added at its end. If the result begins like a command, or like a line
-// for the shell, it gets a space in front, so that it is a message everywhere.
+// for the shell, it gets a space in front, so that it is sent as a message.
 func (p Prompt) With(args string) string {
 	args = strings.TrimSpace(args)
 	text := strings.TrimSpace(p.Text + "\n\n" + args)
@@ -155,7 +155,7 @@ func (p Prompt) With(args string) string {
 }
 
 // Expand returns the text of the prompt that a line such as "/review main.go" names. ok is false if
-// it names none.
+// the line names no prompt.
 func Expand(prompts []Prompt, line string) (text string, ok bool) {
 	name, args, _ := strings.Cut(line, " ")
 	name, found := strings.CutPrefix(name, "/")

@@ -143,7 +143,7 @@ func (s *seen) copy(source, target *os.Root, room *int64) error {
 func (s *Staged) Trust(capabilities []string) error {
 	place := s.store.copyOf(s.Root, s.Files)
 	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
-		if err := scratch.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) { // a damaged copy, or the same one
+		if err := scratch.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) { // an earlier copy of the same files, perhaps damaged
 			return false, err
 		}
 		if err := os.Rename(s.Dir, place); err != nil {
@@ -154,13 +154,13 @@ func (s *Staged) Trust(capabilities []string) error {
 		e.Capabilities = capabilities
 		l.Remove(kindDeclined, s.Root)
 		l.Put(e)
-		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // without it, a later change is shown without its lines
+		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // if it fails, later changes are listed without the changed lines
 		return true, nil
 	})
 }
 
-// Decline records that the user does not want exactly these plugins. Earlier trusted plugins are no
-// longer trusted.
+// Decline records that the user declined the plugins with exactly this content. Plugins of the
+// project that were trusted before are no longer trusted.
 func (s *Staged) Decline() error {
 	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
 		l.Remove(kindTrusted, s.Root)
@@ -191,7 +191,8 @@ func (s *Staged) Close() error {
 	return err
 }
 
-// Sweep removes the copies of a project that are no longer used by any process.
+// Sweep removes all copies of a project except the trusted one. It also removes staged copies that
+// processes have left behind.
 func (s Store) Sweep(root string) error {
 	home := filepath.Join(s.dir, ID(root))
 	entries, err := os.ReadDir(home)

@@ -68,7 +68,7 @@ type Status struct {
 // Plugins returns the directory of the project's plugins.
 func (s Status) Plugins() string { return filepath.Join(s.Root, filepath.FromSlash(PluginsDir)) }
 
-// Look returns the state of a project. Plugins without a record are not hashed.
+// Look returns the state of a project. It hashes the plugins only if the project has a record.
 func (s Store) Look(root string) Status {
 	st := Status{Root: root, State: None}
 	st.Foreign = foreignDirs(root, filepath.Join(root, Dir), st.Plugins())
@@ -149,8 +149,9 @@ func (s Store) pluginsIn(root string) (bool, error) {
 	return true, nil
 }
 
-// ownDir reports whether a project has a directory for Patchbay. It has none if Patchbay stores its
-// own data in the project's .patchbay, or if the project is the root of the file system.
+// ownDir reports whether a project has a directory for Patchbay, such as [PluginsDir]. It returns
+// false if Patchbay stores its own data in the project's .patchbay, or if the project is the root
+// of the file system.
 func (s Store) ownDir(root, name string) (bool, error) {
 	if filepath.Dir(root) == root {
 		return false, nil
@@ -163,8 +164,8 @@ func (s Store) ownDir(root, name string) (bool, error) {
 	return realDir(root, name)
 }
 
-// reading opens a project's text files. Files of another user are read only if the project is
-// trusted.
+// reading opens a project, so that its text files can be read. Files of another user are read only
+// if the project is trusted.
 func (s Store) reading(root string) (*reading, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -241,8 +242,8 @@ func ID(root string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// copyOf returns the directory for a copy of these files. Other files have another directory, so
-// that a process that uses the old ones is not disturbed.
+// copyOf returns the directory for a copy of these files. Changed files get another directory, so
+// that a process that uses the old copy is not disturbed.
 func (s Store) copyOf(root string, files []trust.File) string {
 	return filepath.Join(s.dir, ID(root), digest(files)[:32])
 }

@@ -101,8 +101,8 @@ func take(dir string) ([]trust.File, error) {
 }
 
 // Stamp returns a text that changes when a project or its record changes. It reads no files, so it
-// can be called often. It may miss a change, which does little harm: the copy runs, and the copy
-// stays the same.
+// can be called often. It may miss a change. That does little harm, because only the copy runs, and
+// the copy stays the same.
 func (s Store) Stamp(root string) string {
 	var b strings.Builder
 	note := func(name string, info fs.FileInfo) {

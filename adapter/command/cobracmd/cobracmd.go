@@ -11,10 +11,10 @@
 // the result before it is shown.
 //
 //	Execute
-//	  command.validate   the arguments as typed, before Cobra parses them, and the flags among them
+//	  command.validate   arguments and flags as typed; Cobra has not parsed them yet
 //	  cobra              parses flags, checks arguments, finds the command
 //	    wrapped RunE
-//	      command.before arguments and flags as parsed; changed ones are set
+//	      command.before arguments and flags as parsed; plugins may change them
 //	      the command's own RunE; its output is captured if a plugin wants it
 //	      command.after  the result
 //	  command.done       reports the end to plugins
@@ -72,7 +72,7 @@ func name(c *cobra.Command) string {
 	return strings.ReplaceAll(path, " ", ".")
 }
 
-// results holds a command's own value for the pipeline.
+// results holds the value that a command has passed to [SetResult].
 type results struct{ value json.RawMessage }
 
 type resultsKey struct{}
@@ -101,8 +101,8 @@ type run struct {
 	parsed  bool // Cobra was called, and prints errors itself
 }
 
-// Parse makes Cobra parse the arguments as plugins left them, and calls then instead of the
-// command's own function.
+// Parse makes Cobra parse the arguments as plugins left them. Cobra then calls the function then in
+// place of the command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	r.parsed = true
 	own := r.target.RunE

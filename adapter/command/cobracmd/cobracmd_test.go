@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// host is a host whose plugins are bare functions, and that remembers what it was sent.
+// host is a host whose plugins are functions of the test. It remembers the events that were fired.
 type host struct {
 	hook.Bus
 	fired []string
@@ -182,7 +182,7 @@ func TestCobraReportsItsOwnErrorsAndHelp(t *testing.T) {
 	}
 }
 
-// TestAPluginsFailureIsPrintedOnce: if a plugin fails, also before Cobra is called, the error is
+// TestAPluginsFailureIsPrintedOnce: if a plugin fails before or after Cobra is called, the error is
 // printed once.
 func TestAPluginsFailureIsPrintedOnce(t *testing.T) {
 	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {

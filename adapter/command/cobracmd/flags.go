@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// typedFlags returns the flags of a command line that is not parsed yet, as text. Cobra reports
-// what cannot be parsed.
+// typedFlags returns the flags of a command line that Cobra has not parsed yet, as text. It ignores
+// errors, because Cobra reports them later.
 func typedFlags(target *cobra.Command, words []string) map[string]string {
 	flags := make(map[string]string)
 	if target.DisableFlagParsing {
@@ -63,8 +63,8 @@ func (v *flagText) String() string {
 	return text
 }
 
-// newFlags returns the flags that plugins have added or changed. The command has the known ones;
-// only plugins understand the others.
+// newFlags returns the flags that plugins have added or changed. The known flags are flags of the
+// command. Only plugins understand the other flags.
 func newFlags(target *cobra.Command, was, now map[string]string) (known, others map[string]string) {
 	known, others = make(map[string]string), make(map[string]string)
 	for name, value := range now {

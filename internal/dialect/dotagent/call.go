@@ -36,7 +36,7 @@ func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Resu
 	return nil, p.unstarted(err)
 }
 
-// start runs one call. For invoke it uses a process that was started ahead, if there are any.
+// start runs one call. For invoke it uses a process of standby, if the plugin has any.
 func (p *plugin) start(ctx context.Context, verb string, c proc.Call) (*proc.Result, error) {
 	if verb == verbInvoke && p.standby != nil {
 		return p.standby.Run(ctx, c)
@@ -160,7 +160,7 @@ func parseAnswer(stdout []byte) (answer, error) {
 		a.ok = true
 	case "false":
 	default:
-		return answer{}, fmt.Errorf("has no ok that is true or false: %q", cut(stdout))
+		return answer{}, fmt.Errorf("has no field ok with the value true or false: %q", cut(stdout))
 	}
 	a.reason, _ = o.String(fieldError)
 	a.suggest, _ = o.String(fieldSuggest)
@@ -172,8 +172,8 @@ func parseAnswer(stdout []byte) (answer, error) {
 	return a, nil
 }
 
-// complaint returns the field error of stdout, or "" if stdout has none. It does not matter what
-// else stdout holds.
+// complaint returns the field "error" of the JSON object in stdout, or "" if there is none. It
+// ignores the other fields.
 func complaint(stdout []byte) string {
 	o, err := rawjson.ParseWithin(bytes.TrimSpace(stdout), rawjson.MaxForeign)
 	if err != nil {

@@ -55,8 +55,8 @@ func TestFailures(t *testing.T) {
 		{"garbage", hook.Garbled, `its reply to invoke is not a JSON object: "done!"`},
 		{"two", hook.Garbled, "is not a JSON object"},
 		{"list", hook.Garbled, "is not a JSON object"},
-		{"no-ok", hook.Garbled, "has no ok that is true or false"},
-		{"ok-text", hook.Garbled, "has no ok that is true or false"},
+		{"no-ok", hook.Garbled, "has no field ok with the value true or false"},
+		{"ok-text", hook.Garbled, "has no field ok with the value true or false"},
 		{"huge", hook.TooLarge, "its reply to invoke is over 4194304 bytes"},
 		{"hang", hook.Timeout, "plugin hang.invoke exceeded 0.5s — killed"},
 	} {
@@ -160,8 +160,7 @@ func TestACallerWhoGivesUp(t *testing.T) {
 	}
 }
 
-// TestStandby: plugins get the same messages from processes that were started ahead, and Close
-// stops these.
+// TestStandby: processes of standby are sent the same payloads as others, and Close stops them.
 func TestStandby(t *testing.T) {
 	r := fake(t, "ok")
 	r.settings.Standby = 1

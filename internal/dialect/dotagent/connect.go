@@ -8,9 +8,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere lists the points other than those of jobs to which a kind can be connected: a preflight
-// to points before something happens, a sink to points with a text to store, a notifier to points
-// after something happened. There the agent is the host and the schedule is the point.
+// elsewhere lists the points to which a kind can be connected, besides its point of [native]: a
+// preflight to points before something happens, a sink to points with a text to store, a notifier
+// to points after something happened. In the payload for a point that is not of a job, agent is the
+// host and schedule is the name of the point.
 var elsewhere = []translation{
 	{kindPreflight, hook.TurnBegin, aboutToHappen},
 	{kindPreflight, hook.ToolBefore, aboutToHappen},
@@ -69,7 +70,8 @@ func commandOutput(p hook.Object) occasion {
 	return o
 }
 
-// news returns a translation to a message of the host.
+// news returns a function for a [translation]. The event is a success, and the message is the given
+// text.
 func news(format string, args ...any) func(hook.Object) occasion {
 	return func(hook.Object) occasion {
 		return occasion{event: eventSuccess, message: rawjson.String(fmt.Sprintf(format, args...))}
@@ -124,7 +126,7 @@ func toolFailed(p hook.Object) bool {
 }
 
 // exitCode returns the exit code of a program that failed. It returns "" if the program succeeded,
-// or if there was none.
+// or if the result has no exit code.
 func exitCode(p hook.Object) string {
 	result, err := rawjson.Parse(p.Get("result"))
 	if err != nil {

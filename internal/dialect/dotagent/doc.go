@@ -8,11 +8,11 @@
 //	    parseInfo        manifest.go   what the plugin declares
 //	  CheckConfig        plugin.go     its config: the schema, then the verb validate
 //	Hooks, Connect       plugin.go     preflight, sink, notify
-//	  invocation         translate.go  event to payload (connect.go: at points of other hosts)
+//	  invocation         translate.go  event to payload (connect.go: at points that are not of jobs)
 //	  run                call.go       one process, one verb; standby, deadline, group kill
 //	  answer             call.go       exit code and stdout to ok, error, suggest
 //
-// What it is not: it knows no agents, schedules or manifests of jobs. adapter/job decides which
+// The package does not know agents, schedules or the manifests of jobs: adapter/job decides which
 // plugin a job calls, with which config and for which events. The names and limits of the protocol
 // are in protocol.go.
 package dotagent

@@ -211,7 +211,7 @@ type unstartable struct{ start *program.StartError }
 
 func (e *unstartable) Error() string { return "it " + e.start.Why + "; " + e.start.Fix }
 
-// Unwrap returns the error with path, reason and fix apart.
+// Unwrap returns the error that has path, reason and fix as separate fields.
 func (e *unstartable) Unwrap() error { return e.start }
 
 func sameFile(a, b string) bool {

@@ -8,13 +8,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// narrowed lists the variables that a plugin gets even if the configuration lists its environment,
-// so that it finds programs and its own files.
+// narrowed lists the variables that a plugin gets in addition to those that the configuration
+// lists. With them it finds programs and its own files.
 var narrowed = []string{"PATH", "HOME"}
 
-// environment returns a plugin's environment: the host's, without Patchbay's secrets and the keys
-// of models, or the variables that the configuration lists. See docs/protocols/dotagent.md, row
-// D43. passed is the configuration's list, nil if there is none.
+// environment returns a plugin's environment: docs/protocols/dotagent.md, row D43. passed lists the
+// variables that the configuration allows. If passed is nil, the plugin gets all variables of the
+// host except Patchbay's secrets and the keys of models.
 func environment(env dialect.Env, passed []string) []string {
 	if passed != nil {
 		return env.Pick(append(slices.Clone(narrowed), passed...))

@@ -37,9 +37,9 @@ func FuzzAnswer(f *testing.F) {
 		case err != nil && (len(err.Error()) > longestError || !errors.Is(err, hook.Garbled) && !errors.Is(err, hook.Crash)):
 			t.Errorf("%q: %d bytes of error: %.100q", stdout, len(err.Error()), err)
 		case err == nil && a.ok && (code != 0 || !saysYes(stdout)):
-			t.Errorf("%q with exit code %d is a yes", stdout, code)
+			t.Errorf("%q with exit code %d counts as a success", stdout, code)
 		case err == nil && !a.ok && a.reason == "":
-			t.Errorf("%q is a no without a reason", stdout)
+			t.Errorf("%q counts as a refusal, but without a reason", stdout)
 		}
 		if got := received(stdout); got != nil && (rawjson.Check(got) != nil || !utf8.Valid(got)) {
 			t.Errorf("the trace shows %q as %q", stdout, got)
@@ -50,8 +50,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// saysYes is the same check with encoding/json, on names as they are written: the protocol does not
-// ignore case.
+// saysYes checks with encoding/json whether the field ok is true. It decodes into a map, because
+// with a struct encoding/json would also accept the name "OK", which the protocol does not.
 func saysYes(stdout []byte) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(stdout, &fields) == nil && bytes.Equal(fields["ok"], []byte("true"))

@@ -24,9 +24,9 @@ type listing struct {
 	files  []string // those with a plugin's name, sorted
 }
 
-// settled is how old the last change of a folder must be before its listing is remembered. Within
-// the resolution of the clock, which is two seconds on the coarsest file systems, a second change
-// would leave the same time.
+// settled is how old the last change of a folder must be before its listing is remembered. File
+// systems round the time of a change, some to two seconds. A second change within that time would
+// not be noticed.
 const settled = 3 * time.Second
 
 // filesIn lists the files of a folder that have a plugin's name. It returns nil if the folder
@@ -70,5 +70,5 @@ func readFiles(dir string) ([]string, error) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, filePrefix) })
 	slices.Sort(names)
-	return slices.Clone(names), nil // without the room of the thousands that were deleted
+	return slices.Clone(names), nil // a copy, because the old array has room for thousands of names
 }

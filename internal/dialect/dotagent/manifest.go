@@ -27,7 +27,7 @@ type manifest struct {
 }
 
 // parseInfo parses the answer to info: docs/protocols/dotagent.md, rows D26 and D27. file is the
-// name from the plugin's file name.
+// <name> in the name of the plugin's file.
 func parseInfo(stdout []byte, file string) (*manifest, error) {
 	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {

@@ -103,8 +103,9 @@ func TestSchema(t *testing.T) {
 	})
 }
 
-// FuzzParseInfo: any answer to info yields the file's name and known kinds, checking a config
-// against its schema ends, and errors repeat little of the answer.
+// FuzzParseInfo: whatever a plugin answers to info, its name is that of its file, and all its kinds
+// are known. The check of a config against its schema comes to an end, and errors repeat little of
+// the answer.
 func FuzzParseInfo(f *testing.F) {
 	f.Add([]byte(`{"name":"n","kinds":["sink"],"platforms":["linux"],"schema":{"type":"object"}}`))
 	f.Add([]byte(`{"name":"n","schema":{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}}`))

@@ -28,7 +28,7 @@ type plugin struct {
 	noise    *dialect.NoiseLog
 	manifest *manifest
 	standby  *proc.Standby // processes that wait for an invoke; nil: none
-	unfit    error         // why the plugin refuses an empty config, if it has no other
+	unfit    error         // why a plugin without a config refuses an empty one; nil: it does not
 }
 
 func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -84,8 +84,9 @@ func (p *plugin) learn(ctx context.Context) error {
 	return p.manifest.supported(runtime.GOOS)
 }
 
-// configure checks the config of the configuration. A plugin without one that refuses an empty
-// config is not broken, because jobs send a config with each call. Its status says so.
+// configure checks the plugin's config, or an empty one if the configuration has none. A plugin
+// that refuses the empty config is not broken, because jobs send a config with each call. Its
+// status mentions the refusal.
 func (p *plugin) configure(ctx context.Context) error {
 	err := p.CheckConfig(ctx, dialect.Or(p.config, emptyConfig))
 	if err == nil || ctx.Err() != nil {

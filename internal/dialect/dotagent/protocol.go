@@ -49,7 +49,8 @@ var timeouts = map[string]time.Duration{
 	kindNotify:    notifyTimeout,
 }
 
-// The events that the host itself sets; all others come with a job's event.
+// The values that the host itself sets in the field event of a payload. All other values are copied
+// from the event of a job.
 const (
 	eventPreflight = "preflight"
 	eventSuccess   = "success"

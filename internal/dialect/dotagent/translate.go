@@ -45,7 +45,7 @@ func ofJob(p hook.Object) occasion {
 	return o
 }
 
-// ofPreflight copies the fields of a job's event, but for the message, which is null:
+// ofPreflight copies the fields of a job's event, except the message, which is null:
 // docs/protocols/dotagent.md, row D31.
 func ofPreflight(p hook.Object) occasion {
 	o := ofJob(p)
@@ -71,9 +71,9 @@ func (t *translation) invocation(p hook.Object, own json.RawMessage) (json.RawMe
 	}.JSON(), nil
 }
 
-// refused turns ok:false into a reply or an error. Of a preflight it is an answer, with the reason
-// and the suggestion: docs/protocols/dotagent.md, row D36. Of a sink or a notifier it is a failure:
-// row D38.
+// refused turns the answer ok:false into a reply or an error. From a preflight the answer is a
+// refusal, with a reason and a suggestion: docs/protocols/dotagent.md, row D36. From a sink or a
+// notifier it is a failure: row D38.
 func (t *translation) refused(reply hook.Reply, a answer) (hook.Reply, error) {
 	if t.kind != kindPreflight {
 		return reply, hook.Failure(hook.Refused, errors.New(a.reason))

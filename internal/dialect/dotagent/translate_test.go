@@ -107,7 +107,7 @@ func TestConnections(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a job's other points pass the job on", func(t *testing.T) {
+	t.Run("at the other points of a job the payload has the job's agent and schedule", func(t *testing.T) {
 		payload := `{"agent":"a","schedule":"s","event":"given_up","message":"m","config":{"b":2}}`
 		want := `{"kind":"sink","agent":"a","schedule":"s","event":"given_up","message":"m","config":{"b":2}}`
 		if got := sent(t, kindSink, hook.JobNotify, payload, ""); got != want {
