@@ -44,8 +44,8 @@ func (a *api) enter(w http.ResponseWriter) (leave func(), ok bool) {
 	}
 }
 
-// open returns the stream of a request, and the context that ends with it. greet, if not nil, writes
-// what comes before everything else.
+// open returns the stream of a request, and the context that ends with it. greet, if not nil,
+// writes what comes before everything else.
 func (a *api) open(w http.ResponseWriter, r *http.Request, greet func(*stream)) (*stream, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{w: w, control: http.NewResponseController(w), cancel: cancel}

@@ -160,8 +160,8 @@ func (s *street) test() {
 		if s.user == 0 && answers[k.want] && !soak.Long() {
 			continue // root tries one case of each answer, because it has no privilege here; an ordinary user tries all
 		}
-		// A command starts all plugins of its home. The first case of each answer uses the home with
-		// all plugins, the other cases a home with only one.
+		// A command starts all plugins of its home. The first case of each answer uses the home
+		// with all plugins, the other cases a home with only one.
 		home := "four"
 		if answers[k.want] && !soak.Long() {
 			home = "only-" + k.plugin
