@@ -177,12 +177,8 @@ func callFix(e *hook.Error) string {
 
 // crashFix returns where to look for the cause of a crash. The message has one line of stderr.
 func crashFix(e *hook.Error) string {
-	lines := strings.Count(strings.TrimSpace(e.Stderr), "\n")
-	switch {
-	case lines > 0:
+	if strings.Contains(strings.TrimSpace(e.Stderr), "\n") {
 		return "run the command again with -v to see all that the plugin wrote to stderr"
-	case strings.TrimSpace(e.Stderr) == "":
-		return fmt.Sprintf("it wrote nothing to stderr; `patchbay plugin test %s` tries it with other calls", e.Plugin)
 	}
 	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", e.Plugin)
 }

@@ -88,6 +88,9 @@ func (h *Host) logLeftOut(e *entry, wired bool) {
 
 // explained returns why a plugin is not ready, and how to fix it.
 func (e *entry) explained() (message, fix string) {
+	if e.err == nil {
+		return "", "" // plugins are not started
+	}
 	message, fix = splitFix(e.err)
 	switch n := len(e.found.Problems); {
 	case fix != "" || e.state != dialect.Broken || e.found.Path == "":
@@ -241,16 +244,22 @@ func (e *entry) unavailable() error {
 	if errors.Is(e.err, hook.Outdated) {
 		kind = hook.Outdated
 	}
-	message, fix := e.explained()
-	cause := e.err
-	if message == e.err.Error() {
-		cause = dialect.WithFix(e.err, fix)
-	}
-	text := fmt.Errorf("it is %s: %w", e.state, cause)
-	if e.state == dialect.Disabled {
-		text = fmt.Errorf("it is %w", cause) // its error begins with the word
-	}
-	err := hook.Failure(kind, text)
+	err := hook.Failure(kind, e.cause())
 	err.Plugin, err.Dialect = e.info.Name, e.found.Dialect
 	return err
+}
+
+// cause returns why a plugin cannot be called, with its fix.
+func (e *entry) cause() error {
+	if e.err == nil {
+		return errors.New("it was not started")
+	}
+	cause := e.err
+	if message, fix := e.explained(); message == e.err.Error() {
+		cause = dialect.WithFix(e.err, fix)
+	}
+	if e.state == dialect.Disabled {
+		return fmt.Errorf("it is %w", cause) // its error begins with the word
+	}
+	return fmt.Errorf("it is %s: %w", e.state, cause)
 }
