@@ -26,6 +26,7 @@ func FuzzReply(f *testing.F) {
 		f.Add([]byte(payload), []byte(result))
 	}
 	f.Add([]byte(`{"arguments":"{}","result":"r","tool_calls":{}}`), []byte(`{"arguments":"x","result":"y"}`))
+	f.Add([]byte(`{}`), []byte(`{"action":"stop","result":"no","suue}ccess":true}`))
 	f.Fuzz(func(t *testing.T, payload, result []byte) {
 		p, err := rawjson.Parse(payload)
 		if err != nil || rawjson.Check(result) != nil { // wire.Serial passes only valid JSON on
@@ -52,7 +53,8 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, result json.RawMes
 		return
 	}
 	spec, _ := tr.point.Spec()
-	if reply.Verdict == hook.Skip && !spec.MaySkip || reply.Verdict == hook.Stop && spec.NoStop || reply.Verdict == hook.Deny {
+	refuses := tr.point == hook.CommandValidate || tr.point == hook.CommandBefore // there a stop is a refusal
+	if reply.Verdict == hook.Skip && !spec.MaySkip || reply.Verdict == hook.Stop && spec.NoStop || reply.Verdict == hook.Deny && !refuses {
 		t.Errorf("%s at %s: %s is %s", tr.name, tr.point, result, reply.Verdict)
 	}
 	for _, field := range reply.Set {
