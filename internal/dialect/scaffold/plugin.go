@@ -62,7 +62,9 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 			}
 			reply, err := t.reply(ev, result)
 			reply.Sent = params
-			p.warnOnce(t.name, reply.Notes)
+			if len(reply.Notes) > 0 {
+				p.warnOnce(t.name, reply.Notes)
+			}
 			return reply, err
 		}}
 }

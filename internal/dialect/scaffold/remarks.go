@@ -13,10 +13,17 @@ import (
 // author corrects them one by one.
 const mostRemarks = 5
 
+// blockFields are the fields of an answer to pre_tool_execute beside action.
+var blockFields = []string{"arguments", "result", "success"}
+
+// sentFields are the params of hooks. Plugins often send them back as they came, so they are not
+// compared with the fields of an answer, which would cost more than the rest of a small call.
+var sentFields = []string{"tool_name", "user_message", "tool_calls"}
+
 // answerFields returns the fields that the answer of a hook may have beside action.
 func answerFields(name string) []string {
 	if name == "pre_tool_execute" {
-		return []string{"arguments", "result", "success"}
+		return blockFields
 	}
 	return translationOf(name).fields
 }
@@ -26,12 +33,15 @@ func answerFields(name string) []string {
 // docs/protocols/scaffold.md, rows S35 and S36. A plugin may add fields of its own, which the trace
 // shows.
 func remarks(name string, answer hook.Object) []string {
-	known := append([]string{"action"}, answerFields(name)...)
+	fields := answerFields(name)
 	var notes []string
 	for _, f := range answer {
 		var note string
-		if !slices.Contains(known, f.Name) {
-			if near := nearest.Word(f.Name, known); near != "" {
+		if slices.Contains(sentFields, f.Name) {
+			continue
+		}
+		if f.Name != "action" && !slices.Contains(fields, f.Name) {
+			if near := nearest.Word(f.Name, append([]string{"action"}, fields...)); near != "" {
 				note = fmt.Sprintf("the answer has the unknown field %.80q, which is ignored; did you mean %q?", f.Name, near)
 			}
 		} else if want := wantedType(f.Name); jsonType(f.Value) != want {
