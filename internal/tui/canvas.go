@@ -121,10 +121,7 @@ func (c *termCanvas) rowNow() int {
 		return c.row
 	}
 	width := max(c.width, 1)
-	row := c.col / width
-	for _, line := range c.live[:min(c.row, len(c.live))] {
-		row += max((ansi.StringWidth(strings.TrimRight(line, " "))+width-1)/width, 1)
-	}
+	row := c.col/width + rowsAt(width, c.live[:min(c.row, len(c.live))])
 	return min(row, max(c.height-1, 0))
 }
 

@@ -288,6 +288,7 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"long":     (*player).long,
 	"essay":    (*player).essay,
 	"letter":   (*player).letter,
+	"prose":    (*player).prose,
 	"evil":     (*player).evil,
 	"held":     (*player).held,
 	"skip": func(p *player) (*chat.Result, error) {
@@ -437,6 +438,22 @@ func (p *player) letter() (*chat.Result, error) {
 	p.say("the letter ends")
 	p.reply(text + "the letter ends")
 	return p.done(text + "the letter ends")
+}
+
+// prose streams one paragraph of 80 words, which is four lines in a terminal of 200 columns, and waits before the
+// last word.
+func (p *player) prose() (*chat.Result, error) {
+	text := ""
+	for i := range 80 {
+		text += fmt.Sprintf("word-%03d ", i)
+		p.say(fmt.Sprintf("word-%03d ", i))
+	}
+	if err := p.wait(); err != nil {
+		return p.interrupted(text)
+	}
+	p.say("the prose ends")
+	p.reply(text + "the prose ends")
+	return p.done(text + "the prose ends")
 }
 
 // hostile is text with control sequences.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // A stream is the text of the current reply. It is drawn as markdown, as the whole reply will be,
@@ -91,6 +93,17 @@ func ending(text []byte) string {
 	return string(text)
 }
 
+// rowsAt counts the rows of lines in a terminal that becomes this narrow and wraps them. Long lines
+// of a live reply would otherwise need more rows than a lower terminal has, and the terminal would
+// push the first of them into the scrollback, where they are printed once more.
+func rowsAt(width int, lines []string) int {
+	n := 0
+	for _, line := range lines {
+		n += max((ansi.StringWidth(strings.TrimRight(line, " "))+width-1)/width, 1)
+	}
+	return n
+}
+
 // piece draws a part of the reply: the first part has the mark, and the others continue the part
 // above.
 func (t *stream) piece(l look, text string) []string {
@@ -110,10 +123,10 @@ func (t *stream) piece(l look, text string) []string {
 	return out
 }
 
-// scroll removes whole blocks from a text that is drawn in more than room lines, and returns their
-// lines for the scrollback.
+// scroll removes whole blocks from a text that needs more than room rows, and returns their lines
+// for the scrollback.
 func (t *stream) scroll(l look, room int) []string {
-	if len(t.draw(l)) <= room || t.tried.Equal(t.drawn) {
+	if rowsAt(assumedWidth, t.draw(l)) <= room || t.tried.Equal(t.drawn) {
 		return nil
 	}
 	t.tried = t.drawn

@@ -179,6 +179,29 @@ func TestAResizeWhileAnAnswerComes(t *testing.T) {
 	term.once("the letter ends", "Ask anything")
 }
 
+// TestLongLinesInATerminalThatBecomesSmall: a terminal that becomes narrower and lower in one step
+// wraps the long lines of the live part into more rows than it has, and pushes the first ones into
+// the scrollback.
+func TestLongLinesInATerminalThatBecomesSmall(t *testing.T) {
+	term := openTerminal(t, 200, 50)
+	term.prompt()
+	term.keys("/help", "Enter") // fills the screen
+	term.keys("prose", "Enter")
+	term.sees("word-079")
+	term.resize(90, 12)
+	rule := strings.Repeat("─", 89)
+	term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
+	term.openGate()
+	term.sees("ends", "Ask anything") // the words before it may be in the line above
+	term.until("the end", func(s string) bool { return !strings.Contains(s, "esc interrupts") })
+	all := term.tmux("capture-pane", "-p", "-J", "-S", "-1000") // with the rows joined that the terminal wrapped
+	for i := range 80 {
+		if word := fmt.Sprintf("word-%03d", i); strings.Count(all, word) != 1 {
+			t.Errorf("%q occurs %d times:\n%s", word, strings.Count(all, word), all)
+		}
+	}
+}
+
 // TestANewSizeIsSeenBeforeItIsReported: a terminal wraps its lines before its new size is reported.
 // Nothing is drawn in between, and the finished lines are drawn later.
 func TestANewSizeIsSeenBeforeItIsReported(t *testing.T) {
