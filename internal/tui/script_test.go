@@ -440,8 +440,8 @@ func (p *player) letter() (*chat.Result, error) {
 	return p.done(text + "the letter ends")
 }
 
-// prose streams one paragraph of 80 words, which is four lines in a terminal of 200 columns, and waits before the
-// last word.
+// prose streams one paragraph of 80 words, which is four lines in a terminal of 200 columns, and
+// waits before the last words.
 func (p *player) prose() (*chat.Result, error) {
 	text := ""
 	for i := range 80 {
