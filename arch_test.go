@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -376,11 +377,23 @@ func (f source) hasInit() bool {
 	})
 }
 
-// moduleFiles parses every Go file of the module. It skips folders with their own go.mod.
+// moduleFiles returns every Go file of the module, parsed. The tests share them and change none.
 func moduleFiles(t *testing.T) []source {
 	t.Helper()
-	var files []source
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	files, err := parsedModule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no files: the walk is broken")
+	}
+	return files
+}
+
+// parsedModule parses every Go file of the module, once for all tests, because that takes seconds
+// under the race detector. It skips folders with their own go.mod.
+var parsedModule = sync.OnceValues(func() (files []source, err error) {
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -391,18 +404,14 @@ func moduleFiles(t *testing.T) []source {
 			if err != nil {
 				return err
 			}
-			files = append(files, parseSource(t, filepath.ToSlash(name), string(text)))
+			file, err := parsedFile(filepath.ToSlash(name), string(text))
+			files = append(files, file)
+			return err
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Fatal("no files: the walk is broken")
-	}
-	return files
-}
+	return files, err
+})
 
 func skipDir(name string) bool {
 	base := filepath.Base(name)
@@ -415,11 +424,16 @@ func skipDir(name string) bool {
 
 func parseSource(t *testing.T, name, text string) source {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parsedFile(name, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), ast: file}
+	return file
+}
+
+func parsedFile(name, text string) (source, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+	return source{name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), ast: file}, err
 }
 
 func importPath(spec *ast.ImportSpec) string {
