@@ -121,7 +121,7 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 		return a, nil
 	}
 	if a.ok {
-		a.reason = cmp.Or(lastWords(r.Stderr), `it answered {"ok":true}, but did not exit with 0`)
+		a.reason = cmp.Or(a.reason, lastWords(r.Stderr), `it answered {"ok":true}, but did not exit with 0`)
 	}
 	return a, hook.Failure(hook.Crash, errors.New(p.failed(r, a.reason)))
 }

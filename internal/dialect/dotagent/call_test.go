@@ -47,6 +47,7 @@ func TestFailures(t *testing.T) {
 		{"refuse-exit", hook.Refused, "plugin refuse-exit failed (exit 1): VPN is down"},
 		{"refuse-quietly", hook.Refused, "it gave no reason"},
 		{"ok-exit", hook.Crash, "plugin ok-exit failed (exit 3): half of it is missing"},
+		{"ok-exit-error", hook.Crash, "plugin ok-exit-error failed (exit 3): the disk is full"},
 		{"crash", hook.Crash, "plugin crash failed (exit 7): boom"},
 		{"crash-garbage", hook.Crash, "plugin crash-garbage failed (exit 7): boom"},
 		{"crash-silent", hook.Crash, "plugin crash-silent failed (exit 7): it gave no reason"},

@@ -56,6 +56,7 @@ var misbehaviours = map[string]func() int{
 	"invoke refuse-quietly":  plugtest.Says(`{"ok":false}`, "", 0),
 	"invoke refuse-stderr":   plugtest.Says(`{"ok":false}`, "no route to host", 4),
 	"invoke ok-exit":         plugtest.Says(`{"ok":true}`, "half of it is missing", 3),
+	"invoke ok-exit-error":   plugtest.Says(`{"ok":true,"error":"the disk is full"}`, "half of it is missing", 3),
 	"invoke crash":           plugtest.Says(``, "boom", 7),
 	"invoke crash-silent":    plugtest.Says(``, "", 7),
 	"invoke crash-garbage":   plugtest.Says(`{"ok":`, "boom", 7),
