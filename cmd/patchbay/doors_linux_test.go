@@ -23,13 +23,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// knocker is a plugin that sends a health request and an MCP handshake to an address, and returns
-// the answers.
-const knocker = `#!/usr/bin/env python3
+// callerPlugin is a plugin that sends a health request and an MCP handshake to an address, and
+// returns the answers.
+const callerPlugin = `#!/usr/bin/env python3
 import json, socket, sys
 
 hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-    "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "knocker", "version": "1"}}})
+    "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "caller", "version": "1"}}})
 requests = [
     "GET /v1/health HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
     "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -50,7 +50,7 @@ def ask(host, port, request):
     except OSError as e:
         return "error: %s" % e
 
-def knock(host, port):
+def call(host, port):
     health, mcp = [ask(host, port, r) for r in requests]
     return health if health == mcp else "health: %s, mcp: %s" % (health, mcp)
 
@@ -58,12 +58,12 @@ for line in sys.stdin:
     m = json.loads(line)
     result = {}
     if m["method"] == "initialize":
-        one = {"name": "knock", "description": "Knocks", "parameters": [
+        one = {"name": "request", "description": "Calls an address", "parameters": [
             {"name": "host", "type": "string", "required": True}, {"name": "port", "type": "number", "required": True}]}
-        result = {"name": sys.argv[0].rsplit("/", 1)[-1], "version": "1.0.0", "description": "Knocks", "hooks": [], "tools": [one]}
+        result = {"name": sys.argv[0].rsplit("/", 1)[-1], "version": "1.0.0", "description": "Calls an address", "hooks": [], "tools": [one]}
     elif m["method"] == "tool/execute":
         a = m["params"]["arguments"]
-        result = {"success": True, "result": knock(a["host"], int(a["port"]))}
+        result = {"success": True, "result": call(a["host"], int(a["port"]))}
     if "id" in m:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
@@ -80,13 +80,13 @@ func TestOurOwnDoors(t *testing.T) {
 	for _, user := range users {
 		t.Run(fmt.Sprintf("as user %d", user), func(t *testing.T) {
 			t.Parallel()
-			newStreet(t, user).test()
+			newDaemonGroup(t, user).test()
 		})
 	}
 }
 
-// A street has three daemons of one user, each in its own home, and another server.
-type street struct {
+// A daemonGroup has three daemons of one user, each in its own home, and another server.
+type daemonGroup struct {
 	t       *testing.T
 	user    int
 	program string
@@ -96,14 +96,14 @@ type street struct {
 	other          string  // the port of a plain server
 }
 
-func newStreet(t *testing.T, user int) *street {
+func newDaemonGroup(t *testing.T, user int) *daemonGroup {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "doors-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &street{t: t, user: user, dir: dir, program: filepath.Join(dir, "patchbay")}
+	s := &daemonGroup{t: t, user: user, dir: dir, program: filepath.Join(dir, "patchbay")}
 	self, err := os.ReadFile("/proc/self/exe")
 	if err := errors.Join(err, os.WriteFile(s.program, self, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func newStreet(t *testing.T, user int) *street {
 	return s
 }
 
-func (s *street) test() {
+func (s *daemonGroup) test() {
 	own := ownAddress(s.t)
 	four, six, all := freePort(s.t), freePort(s.t), freePort(s.t)
 	s.other = plainServer(s.t)
@@ -119,7 +119,7 @@ func (s *street) test() {
 		write(s.t, s.home(home), ".config/patchbay/config.toml", "")
 	}
 	write(s.t, s.home("all"), ".config/patchbay/config.toml", "[server]\ntoken = \"0123456789abcdef\"\n")
-	knocks := []struct {
+	cases := []struct {
 		rule, plugin, grants string // empty grants: the plugin is not confined
 		host, port           string
 		want                 string
@@ -142,38 +142,38 @@ func (s *street) test() {
 		{"the socket does not exist in the sandbox", "anyunix", "net:*", s.socket("six"), "0", "error"},
 	}
 	config := ""
-	for _, k := range knocks {
-		write(s.t, s.home("four"), ".local/scaffold/plugins/"+k.plugin, knocker)
+	for _, c := range cases {
+		write(s.t, s.home("four"), ".local/scaffold/plugins/"+c.plugin, callerPlugin)
 		grants := ""
-		if k.grants != "" {
-			grants = fmt.Sprintf("[plugins.%s]\ncapabilities = [%q]\n", k.plugin, k.grants)
+		if c.grants != "" {
+			grants = fmt.Sprintf("[plugins.%s]\ncapabilities = [%q]\n", c.plugin, c.grants)
 		}
 		config += grants
-		write(s.t, s.home("only-"+k.plugin), ".local/scaffold/plugins/"+k.plugin, knocker)
-		write(s.t, s.home("only-"+k.plugin), ".config/patchbay/config.toml", grants)
+		write(s.t, s.home("only-"+c.plugin), ".local/scaffold/plugins/"+c.plugin, callerPlugin)
+		write(s.t, s.home("only-"+c.plugin), ".config/patchbay/config.toml", grants)
 	}
 	write(s.t, s.home("four"), ".config/patchbay/config.toml", config)
 	s.handOver()
 	s.four, s.six, s.all = s.serve("four", "127.0.0.1:"+four), s.serve("six", "[::1]:"+six), s.serve("all", "0.0.0.0:"+all)
 	answers := make(map[string]bool)
-	for _, k := range knocks {
-		if s.user == 0 && answers[k.want] && !soak.Long() {
+	for _, c := range cases {
+		if s.user == 0 && answers[c.want] && !soak.Long() {
 			continue // root tries one case of each answer, because it has no privilege here; an ordinary user tries all
 		}
 		// A command starts all plugins of its home. The first case of each answer uses the home
 		// with all plugins, the other cases a home with only one.
 		home := "four"
-		if answers[k.want] && !soak.Long() {
-			home = "only-" + k.plugin
+		if answers[c.want] && !soak.Long() {
+			home = "only-" + c.plugin
 		}
-		answers[k.want] = true
-		s.t.Run(k.rule, func(t *testing.T) {
+		answers[c.want] = true
+		s.t.Run(c.rule, func(t *testing.T) {
 			for where, got := range map[string]string{
-				"from the daemon itself": s.knockByDaemon(t, k.plugin, k.host, k.port),
-				"from another process":   s.knockByCommand(t, home, k.plugin, k.host, k.port),
+				"from the daemon itself": s.callByDaemon(t, c.plugin, c.host, c.port),
+				"from another process":   s.callByCommand(t, home, c.plugin, c.host, c.port),
 			} {
-				if !strings.HasPrefix(got, k.want) {
-					t.Errorf("%s: %s with %q at %s %s: %s, want %s", where, k.plugin, k.grants, k.host, k.port, got, k.want)
+				if !strings.HasPrefix(got, c.want) {
+					t.Errorf("%s: %s with %q at %s %s: %s, want %s", where, c.plugin, c.grants, c.host, c.port, got, c.want)
 				}
 			}
 		})
@@ -184,7 +184,7 @@ func (s *street) test() {
 }
 
 // told ends the first daemon, and checks its log.
-func (s *street) told(t *testing.T) {
+func (s *daemonGroup) told(t *testing.T) {
 	s.four.stop()
 	for _, line := range []string{"where a Patchbay daemon listens, which no plugin in a sandbox may use", "caller refused", "the caller is in a sandbox of Patchbay's"} {
 		if log := s.four.log.String(); !strings.Contains(log, line) {
@@ -195,9 +195,9 @@ func (s *street) told(t *testing.T) {
 
 // validate makes the daemon check code that would write a file, and code that would call the
 // daemon.
-func (s *street) validate(t *testing.T) {
+func (s *daemonGroup) validate(t *testing.T) {
 	made := filepath.Join(s.home("four"), ".config/patchbay/made")
-	for deed, code := range map[string]string{
+	for attempt, code := range map[string]string{
 		"make a file":     fmt.Sprintf("open(%q, 'w').close()", made),
 		"call the daemon": fmt.Sprintf("import urllib.request; urllib.request.urlopen('%s/v1/health', timeout=30).read()", s.four.url),
 	} {
@@ -208,7 +208,7 @@ func (s *street) validate(t *testing.T) {
 		var answer struct{ Detail string }
 		status := s.four.call("POST", "/plugin/validate", string(body), &answer)
 		if status != http.StatusBadRequest || !strings.HasPrefix(answer.Detail, "Invalid plugin code: ") || !strings.Contains(answer.Detail, "tried out in a sandbox") {
-			t.Errorf("%s: %d %s", deed, status, answer.Detail)
+			t.Errorf("%s: %d %s", attempt, status, answer.Detail)
 		}
 	}
 	if _, err := os.Stat(made); err == nil {
@@ -216,14 +216,14 @@ func (s *street) validate(t *testing.T) {
 	}
 }
 
-func (s *street) home(name string) string { return filepath.Join(s.dir, name) }
+func (s *daemonGroup) home(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *street) socket(home string) string {
+func (s *daemonGroup) socket(home string) string {
 	return filepath.Join(s.home(home), ".local/state/patchbay/patchbay.sock")
 }
 
 // handOver gives the homes to the user, and makes the plugins executable.
-func (s *street) handOver() {
+func (s *daemonGroup) handOver() {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == s.dir || path == s.program {
@@ -236,8 +236,8 @@ func (s *street) handOver() {
 	}
 }
 
-// command returns patchbay as a command of the street's user.
-func (s *street) command(home string, args ...string) *exec.Cmd {
+// command returns patchbay as a command of the group's user.
+func (s *daemonGroup) command(home string, args ...string) *exec.Cmd {
 	cmd := patchbayIn(s.home(home), args...)
 	cmd.Path, cmd.Err = s.program, nil
 	if s.user != os.Geteuid() {
@@ -246,15 +246,15 @@ func (s *street) command(home string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (s *street) serve(home, address string) *server {
+func (s *daemonGroup) serve(home, address string) *server {
 	s.t.Helper()
 	return serveAs(s.t, s.home(home), s.command(home, "serve", "--json", "--listen", address))
 }
 
-// knockByCommand runs the plugin in a command, beside the daemons.
-func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) string {
+// callByCommand runs the plugin in a command, beside the daemons.
+func (s *daemonGroup) callByCommand(t *testing.T, home, plugin, host, port string) string {
 	t.Helper()
-	cmd := s.command(home, "tool", "call", "plugin_"+plugin+"_knock", "--args", fmt.Sprintf(`{"host":%q,"port":%s}`, host, port))
+	cmd := s.command(home, "tool", "call", "plugin_"+plugin+"_request", "--args", fmt.Sprintf(`{"host":%q,"port":%s}`, host, port))
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
@@ -264,15 +264,15 @@ func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) s
 	return string(out)
 }
 
-// knockByDaemon runs the plugin in the first daemon. A daemon of another user cannot tell who calls
+// callByDaemon runs the plugin in the first daemon. A daemon of another user cannot tell who calls
 // it while a sandbox of the caller's user shares the network. Other tests sometimes have such a
-// sandbox, so knockByDaemon tries again.
-func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
+// sandbox, so callByDaemon tries again.
+func (s *daemonGroup) callByDaemon(t *testing.T, plugin, host, port string) string {
 	t.Helper()
 	var answer struct{ Result, Detail string }
 	status := 0
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		status = s.four.call("POST", "/v1/tools/plugin_"+plugin+"_knock/call", fmt.Sprintf(`{"arguments":{"host":%q,"port":%s}}`, host, port), &answer)
+		status = s.four.call("POST", "/v1/tools/plugin_"+plugin+"_request/call", fmt.Sprintf(`{"arguments":{"host":%q,"port":%s}}`, host, port), &answer)
 		if status != http.StatusForbidden || !strings.HasPrefix(answer.Detail, "Caller unknown") {
 			break
 		}
@@ -286,7 +286,7 @@ func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 
 // foreign calls the daemons from other programs' namespaces, as Codex and bubblewrap do, while our
 // plugins run.
-func (s *street) foreign(t *testing.T) {
+func (s *daemonGroup) foreign(t *testing.T) {
 	plugtest.NeedTool(t, "unshare")
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {

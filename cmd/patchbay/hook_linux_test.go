@@ -414,9 +414,9 @@ func TestAProjectBringsNoPlugins(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk: there is no daemon, and none can be started. Events for plugins that must agree
-// are refused, and all others continue.
-func TestNobodyToAsk(t *testing.T) {
+// TestNoDaemonCanBeStarted: there is no daemon, and none can be started. Events for plugins that
+// must agree are refused, and all others continue.
+func TestNoDaemonCanBeStarted(t *testing.T) {
 	// alone makes a directory that contains only patchbay-hook. Without patchbay, no daemon can be
 	// started, and patchbay cannot answer in its place.
 	alone := func(t *testing.T) string {

@@ -42,15 +42,15 @@ func (b *bench) box() proc.Box {
 		return nil
 	}
 	info := b.target.Found.Info
-	return sandbox.New(sandbox.Options{Grants: b.heard(info.Needs), AnyProgram: info.AnyProgram, Own: []string{b.target.Path},
+	return sandbox.New(sandbox.Options{Grants: b.withNetwork(info.Needs), AnyProgram: info.AnyProgram, Own: []string{b.target.Path},
 		Environ: b.opts.Environ, Guarded: b.opts.Guarded, System: b.system, Log: b.opts.Log, OnPlan: b.jail.set,
 		OnDenied: func(d sandbox.Denial) { b.seen.note(sawDenied, "%s", d.Error()) }})
 }
 
-// heard returns a plugin's grants. If it has no network, it adds the grant of a name that does not
-// exist, because a sandbox without any network reports no failed connections. The plugin can reach
-// no more than before.
-func (b *bench) heard(grants []capability.Capability) []capability.Capability {
+// withNetwork returns a plugin's grants. If none of them is for the network, it adds a grant for a
+// name that does not exist, because a sandbox without any network reports no failed connections.
+// The plugin can reach no more than before.
+func (b *bench) withNetwork(grants []capability.Capability) []capability.Capability {
 	open := func(c capability.Capability) bool { return c.Kind == capability.NetHost || c.Kind == capability.NetAny }
 	if b.system.Namespaces != nil || b.system.Redirect != nil || slices.ContainsFunc(grants, open) {
 		return grants

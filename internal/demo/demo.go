@@ -48,7 +48,7 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("demo: %w", err)
 		}
 	}
-	s.curtain()
+	s.printNextSteps()
 	return nil
 }
 
@@ -57,7 +57,7 @@ type Stage struct{ home home }
 
 // SetUp creates a stage. The caller removes it.
 func SetUp() (*Stage, error) {
-	h, err := furnish()
+	h, err := makeHome()
 	return &Stage{h}, err
 }
 
@@ -128,7 +128,7 @@ func (s *show) say(format string, args ...any) {
 	}
 }
 
-func (s *show) curtain() {
+func (s *show) printNextSteps() {
 	s.say("\nYou saw %d plugins in %d dialects. None of them knows of the others. Next:\n\n", len(s.host.Plugins()), s.dialects())
 	s.say("  patchbay chat             the agent, with your own plugins\n")
 	s.say("  patchbay plugin list      the plugins you already have\n")

@@ -8,7 +8,7 @@
 // there is a Python. They are also the smallest complete plugins to read.
 //
 //	Run                demo.go     a home, a host, the scenes
-//	  furnish          home.go     links the samples into their dialects' folders
+//	  makeHome         home.go     links the samples into their dialects' folders
 //	  turn             turn.go     a turn of the agent, with a scripted model
 //	    telling        telling.go  the messages, and a scene for each point
 //	  command, job     scenes.go   a command and a job

@@ -26,8 +26,8 @@ func (h home) owns(path string) bool {
 	return strings.HasPrefix(path, h.root+string(filepath.Separator))
 }
 
-// furnish creates a home and puts every sample where its dialect looks for it.
-func furnish() (home, error) {
+// makeHome creates a home and puts every sample where its dialect looks for it.
+func makeHome() (home, error) {
 	root, err := os.MkdirTemp("", "patchbay-demo-")
 	if err != nil {
 		return home{}, err

@@ -22,8 +22,8 @@ import (
 // handler is the code that makes a file a plugin.
 const handler = "\n@on_final\nasync def f(ctx, text): return text\n"
 
-// deeds returns code that tries something forbidden while it is loaded, by what it tries.
-func deeds(t *testing.T, h house) map[string]string {
+// forbiddenCode returns code that tries something forbidden while it is loaded, by what it tries.
+func forbiddenCode(t *testing.T, h house) map[string]string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,7 +69,7 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	o.Dir = t.TempDir() // the code does not see it
 	o.SetSystem(system)
 	host := h.openWith(o)
-	for deed, code := range deeds(t, h) {
+	for deed, code := range forbiddenCode(t, h) {
 		t.Run("code that "+deed, func(t *testing.T) {
 			_, err := pythonfile.Of(host).Check(t.Context(), "draft", code+handler)
 			fault, ok := errors.AsType[*pythonfile.CodeError](err)
@@ -127,7 +127,7 @@ func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	o := h.options()
 	o.Dir = t.TempDir()
 	host := h.openWith(o)
-	reads := deeds(t, h)["reads a file"] + handler
+	reads := forbiddenCode(t, h)["reads a file"] + handler
 	if _, err := pythonfile.Of(host).Save(t.Context(), "free", reads); err != nil {
 		t.Errorf("a plugin that is not confined: %v", err)
 	}
@@ -170,7 +170,7 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 			o := h.options()
 			o.SetSystem(c.system)
 			host := h.openWith(o)
-			s, err := pythonfile.Of(host).Check(t.Context(), "draft", deeds(t, h)["writes a file"]+"\n__plugin__ = {'name': 'it'}"+handler)
+			s, err := pythonfile.Of(host).Check(t.Context(), "draft", forbiddenCode(t, h)["writes a file"]+"\n__plugin__ = {'name': 'it'}"+handler)
 			if err != nil || s.Name != "it" || !slices.Equal(s.Hooks, []string{"on_final"}) {
 				t.Errorf("%+v, %v", s, err)
 			}

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// mortal is a child without a process.
-type mortal struct {
+// fakeChild is a child without a process.
+type fakeChild struct {
 	pid  int
 	done chan struct{}
 	once sync.Once
 	exit Exit
 }
 
-func (m *mortal) Pid() int              { return m.pid }
-func (m *mortal) Done() <-chan struct{} { return m.done }
-func (m *mortal) Exit() Exit            { return m.exit }
-func (m *mortal) Stderr() string        { return "last words\n" }
+func (m *fakeChild) Pid() int              { return m.pid }
+func (m *fakeChild) Done() <-chan struct{} { return m.done }
+func (m *fakeChild) Exit() Exit            { return m.exit }
+func (m *fakeChild) Stderr() string        { return "last words\n" }
 
-func (m *mortal) Stop(context.Context, Ladder) Exit {
+func (m *fakeChild) Stop(context.Context, Ladder) Exit {
 	m.die(Exit{Code: -1, Signal: "SIGKILL"})
 	return m.exit
 }
 
-func (m *mortal) die(exit Exit) {
+func (m *fakeChild) die(exit Exit) {
 	m.once.Do(func() {
 		m.exit = exit
 		close(m.done)
 	})
 }
 
-// nursery opens mortal children. Each has a number, and runs until a test ends it.
-type nursery struct {
-	born   []*mortal
+// fakeOpener opens children of type fakeChild. Each has a number, and runs until a test ends it.
+type fakeOpener struct {
+	born   []*fakeChild
 	opened []time.Time
 	fail   int // this many opens fail
 	closed []int
@@ -49,18 +49,18 @@ type nursery struct {
 
 var errNotYet = errors.New("not yet")
 
-func (n *nursery) open(context.Context) (int, child, error) {
+func (n *fakeOpener) open(context.Context) (int, child, error) {
 	n.opened = append(n.opened, time.Now())
 	if n.fail > 0 {
 		n.fail--
 		return 0, nil, errNotYet
 	}
-	m := &mortal{pid: len(n.born) + 1, done: make(chan struct{})}
+	m := &fakeChild{pid: len(n.born) + 1, done: make(chan struct{})}
 	n.born = append(n.born, m)
 	return m.pid, m, nil
 }
 
-func (n *nursery) keep(t *testing.T) *Kept[int] {
+func (n *fakeOpener) keep(t *testing.T) *Kept[int] {
 	k, err := keep(t.Context(), KeepOptions[int]{
 		Close:     func(i int) { n.closed = append(n.closed, i) },
 		OnExit:    func(e Exit, _ string) { n.exits = append(n.exits, e) },
@@ -74,7 +74,7 @@ func (n *nursery) keep(t *testing.T) *Kept[int] {
 }
 
 // waits returns the times between one opening and the next.
-func (n *nursery) waits() []time.Duration {
+func (n *fakeOpener) waits() []time.Duration {
 	var waits []time.Duration
 	for i := 1; i < len(n.opened); i++ {
 		waits = append(waits, n.opened[i].Sub(n.opened[i-1]))
@@ -82,21 +82,21 @@ func (n *nursery) waits() []time.Duration {
 	return waits
 }
 
-func (n *nursery) youngest() *mortal { return n.born[len(n.born)-1] }
+func (n *fakeOpener) youngest() *fakeChild { return n.born[len(n.born)-1] }
 
 func TestKeep(t *testing.T) {
 	const ms = time.Millisecond
 	crash := Exit{Code: 1}
 
 	t.Run("the first failure is returned, not retried", func(t *testing.T) {
-		n := nursery{fail: 1}
+		n := fakeOpener{fail: 1}
 		if _, err := keep(t.Context(), KeepOptions[int]{}, n.open); !errors.Is(err, errNotYet) || len(n.opened) != 1 {
 			t.Errorf("%v after %d tries", err, len(n.opened))
 		}
 	})
 	t.Run("a process that ended is opened again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			n.youngest().die(crash)
 			synctest.Wait()
@@ -116,7 +116,7 @@ func TestKeep(t *testing.T) {
 	})
 	t.Run("the waits are 100 ms, doubled each time, at most 30 s", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			n.fail = 10
 			n.youngest().die(crash)
@@ -134,7 +134,7 @@ func TestKeep(t *testing.T) {
 	})
 	t.Run("a short life does not reset the waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			for range 3 {
 				n.youngest().die(crash)
@@ -150,7 +150,7 @@ func TestKeep(t *testing.T) {
 	})
 	t.Run("a long life resets the waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			n.fail = 8
 			n.youngest().die(crash)
@@ -168,7 +168,7 @@ func TestKeep(t *testing.T) {
 	})
 	t.Run("Get says why it is down", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			n.fail = 1
 			n.youngest().die(crash)
@@ -191,7 +191,7 @@ func TestKeep(t *testing.T) {
 	})
 	t.Run("Restart kills it and gives the reason", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			k.Restart("no reply to health.check")
 			synctest.Wait()
@@ -209,7 +209,7 @@ func TestKeep(t *testing.T) {
 	})
 	t.Run("Stop while it is down ends the waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n nursery
+			var n fakeOpener
 			k := n.keep(t)
 			n.youngest().die(crash)
 			synctest.Wait()

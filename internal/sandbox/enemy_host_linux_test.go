@@ -25,7 +25,7 @@ import (
 const mostMemory = 64 << 20
 
 // startsInTime tries to start a plugin. The start may fail, but the host must not hang.
-func (h hideout) startsInTime(s proc.Spec) error {
+func (h secretHome) startsInTime(s proc.Spec) error {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
@@ -48,8 +48,8 @@ func (h hideout) startsInTime(s proc.Spec) error {
 // the host nor keeps it busy.
 func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 	needNamespaces(t)
-	fifo := func(name string) func(h hideout) {
-		return func(h hideout) {
+	fifo := func(name string) func(h secretHome) {
+		return func(h secretHome) {
 			if err := syscall.Mkfifo(filepath.Join(h.own, name), 0o755); err != nil {
 				h.t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		ship  func(h hideout)
+		ship  func(h secretHome)
 		grant string
 	}{
 		{"a named pipe as its program", nil, fifo("run"), "net:[]"},
@@ -66,14 +66,14 @@ func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 		{"a named pipe as a loader", map[string]string{"run": "ELF OWN/pipe"}, fifo("pipe"), "net:[]"},
 		{"a named pipe that exec: names", map[string]string{"run": "#!/bin/sh\n"}, fifo("pipe"), "exec:pipe:OWN/pipe"},
 		{"a named pipe that env finds", map[string]string{"run": "#!/usr/bin/env -S PATH=OWN:/bin pipe\n"}, fifo("pipe"), "net:[]"},
-		{"a terabyte of zeros as its program", nil, func(h hideout) { h.sparse("run", nil) }, "net:[]"},
-		{"an ELF program with endless names", nil, func(h hideout) { h.sparse("run", elfSections(2, 1<<27)) }, "net:[]"},
-		{"an ELF program with endless sections", nil, func(h hideout) { h.sparse("run", elfSections(0, 1<<21)) }, "net:[]"},
-		{"an ELF program with too many program headers", nil, func(h hideout) { h.sparse("run", elfHeaders(1<<13-1, 1<<14)) }, "net:[]"},
+		{"a terabyte of zeros as its program", nil, func(h secretHome) { h.sparse("run", nil) }, "net:[]"},
+		{"an ELF program with endless names", nil, func(h secretHome) { h.sparse("run", elfSections(2, 1<<27)) }, "net:[]"},
+		{"an ELF program with endless sections", nil, func(h secretHome) { h.sparse("run", elfSections(0, 1<<21)) }, "net:[]"},
+		{"an ELF program with too many program headers", nil, func(h secretHome) { h.sparse("run", elfHeaders(1<<13-1, 1<<14)) }, "net:[]"},
 	} {
 		for system, s := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
 			t.Run(system+"/"+c.name, func(t *testing.T) {
-				h := newHideout(t, outsideTmp(t))
+				h := newSecretHome(t, outsideTmp(t))
 				h.ship(c.files)
 				c.ship(h)
 				o := Options{Own: []string{h.own}, Environ: []string{testPath}, Grants: grants(t, h.expand(c.grant)), System: s}
@@ -90,7 +90,7 @@ func TestOddFilesDoNotHoldTheHost(t *testing.T) {
 }
 
 // sparse creates a file of a terabyte that begins with some bytes.
-func (h hideout) sparse(name string, head []byte) {
+func (h secretHome) sparse(name string, head []byte) {
 	h.t.Helper()
 	path := filepath.Join(h.own, name)
 	write(h.t, path, string(head), 0o755)
@@ -241,7 +241,7 @@ func TestRacesWithTheNextStart(t *testing.T) {
 	python := tool(t, "python3")
 	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
 		t.Run(name, func(t *testing.T) {
-			h := newHideout(t, outsideTmp(t))
+			h := newSecretHome(t, outsideTmp(t))
 			write(t, h.home+"/desk/a/note", "note", 0o644)
 			o := Options{Own: []string{h.own}, System: system, AnyProgram: true, Environ: []string{testPath, "HOME=" + h.home},
 				Grants: grants(t, h.expand("write:fs:HOME/desk"), h.expand("read:fs:HOME/desk/a"), h.expand("read:fs:HOME/desk/a/key"), h.expand("write:fs:HOME/desk/a/made.db"))}

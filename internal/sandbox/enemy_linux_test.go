@@ -11,7 +11,7 @@ import (
 )
 
 // manyLinks ships a chain of more links than are followed, from first to target.
-func (h hideout) manyLinks(first, target string) {
+func (h secretHome) manyLinks(first, target string) {
 	h.t.Helper()
 	const links = maxLinks + 5
 	at := filepath.Join(h.own, first)
@@ -32,7 +32,7 @@ func TestLinksWithoutEnd(t *testing.T) {
 		for _, kind := range []string{"read:fs:OWN/data", "write:fs:OWN/data", "read:fs:OWN/data/key", "exec:data:OWN/data"} {
 			for _, target := range []string{"SECRET", "SECRET/key", "SECRET/run"} {
 				t.Run(name+"/"+kind+"/"+target, func(t *testing.T) {
-					h := newHideout(t, outsideTmp(t))
+					h := newSecretHome(t, outsideTmp(t))
 					h.manyLinks("data", h.expand(target))
 					h.hold(shipment{command: []string{"/bin/sh", "-c", "for f in OWN/data OWN/data/key OWN/chain* SECRET/key SECRET/run; do read -r line <$f && echo $line; done; echo x >SECRET/new"},
 						grants: []string{kind}}, system)
@@ -51,7 +51,7 @@ func TestGrantsOfItsOwnMakeNothingOutside(t *testing.T) {
 	needNamespaces(t)
 	for _, grant := range []string{"write:fs:OWN/up/made", "write:fs:OWN/up/made.toml", "write:fs:OWN/direct"} {
 		t.Run(grant, func(t *testing.T) {
-			h := newHideout(t, outsideTmp(t))
+			h := newSecretHome(t, outsideTmp(t))
 			h.ship(map[string]string{"up": "-> SECRET", "direct": "-> SECRET/made"})
 			h.hold(shipment{command: []string{"/bin/true"}, grants: []string{grant}, refusal: "among the plugin's own files"}, nil)
 			for _, name := range []string{"/made", "/made.toml"} {
@@ -75,7 +75,7 @@ func TestLibrariesBesideAnotherLink(t *testing.T) {
 	} {
 		for system, s := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
 			t.Run(system+"/"+c.name, func(t *testing.T) {
-				h := newHideout(t, outsideTmp(t))
+				h := newSecretHome(t, outsideTmp(t))
 				c.grants = []string{"exec:sh:/bin/sh", "exec:env:/usr/bin/env"}
 				h.hold(c, s)
 			})
@@ -90,7 +90,7 @@ func TestPathThroughALinkOfThePlugin(t *testing.T) {
 	for name, entry := range map[string]string{"shipped": "OWN/bin", "that it may change": "OWN/cache/bin"} {
 		for system, s := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
 			t.Run(system+"/"+name, func(t *testing.T) {
-				h := newHideout(t, outsideTmp(t))
+				h := newSecretHome(t, outsideTmp(t))
 				h.ship(map[string]string{"bin": "-> SECRET/bin", "cache/bin": "-> SECRET/bin", "run": "#!SECRET/bin/tool\n"})
 				o := Options{Own: []string{h.own}, Grants: grants(t, h.expand("write:fs:OWN/cache")), Environ: []string{"PATH=" + h.expand(entry) + ":/usr/bin:/bin", "HOME=" + h.home}, System: s}
 				r, err := newGroup(t).Run(t.Context(), proc.Spec{Path: h.own + "/run", Dir: h.own, Env: o.Environ, Box: New(o)}, proc.Call{})
@@ -110,7 +110,7 @@ func TestDirectoriesThatAManifestNames(t *testing.T) {
 		for _, variable := range []string{"HOME", "TMPDIR"} {
 			for _, target := range []string{"xq7z-pointee", "/tmp/xq7z-pointee"} {
 				t.Run(fmt.Sprintf("%s/%s/absolute %t", place, variable, filepath.IsAbs(target)), func(t *testing.T) {
-					h := newHideout(t, home(t))
+					h := newSecretHome(t, home(t))
 					link(t, target, h.secret+"/pointer")
 					s := sh(Options{Own: []string{h.own}, AnyProgram: true, Environ: []string{testPath, "HOME=" + h.home}},
 						"readlink "+h.secret+"/pointer; ls /tmp /var/tmp "+h.secret+" 2>/dev/null; find / -xdev -lname '*xq7z*' 2>/dev/null; echo $HOME; :")
@@ -131,7 +131,7 @@ func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
 	for name, entry := range map[string]string{"the working directory": ".", "an empty entry": "", "a shipped directory": "OWN/bin", "a directory that it may change": "OWN/cache",
 		"a link among its files": "HOME/link", "a link to a name with a colon": "HOME/colon"} {
 		t.Run(name, func(t *testing.T) {
-			h := newHideout(t, outsideTmp(t))
+			h := newSecretHome(t, outsideTmp(t))
 			root := h.home + "/.pyenv"
 			link(t, h.own+"/bin", h.home+"/link")
 			write(t, h.home+"/x:bin/none", "", 0o755)
@@ -155,7 +155,7 @@ func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
 // programs does not learn the link's target.
 func TestLinksOfTheOperatorToTheSystem(t *testing.T) {
 	needNamespaces(t)
-	h := newHideout(t, outsideTmp(t))
+	h := newSecretHome(t, outsideTmp(t))
 	link(t, "../../../../usr/bin", h.secret+"/pointer")
 	h.ship(map[string]string{"run": "#!SECRET/pointer/sh\nreadlink SECRET/pointer\n"})
 	o := Options{Own: []string{h.own}, Environ: []string{testPath, "HOME=" + h.home}, AnyProgram: true}

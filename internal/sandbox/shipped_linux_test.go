@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// A hideout is the home of an operator with a secret in it, and a plugin that ships the files of a
-// case.
-type hideout struct {
+// A secretHome is the home of an operator with a secret in it, and a plugin that ships the files of
+// a case.
+type secretHome struct {
 	t      *testing.T
 	home   string
 	own    string // the plugin's directory
@@ -22,13 +22,15 @@ type hideout struct {
 
 const secretText = "the operator's secret"
 
-func newHideout(t *testing.T, home string) hideout { return hideoutWith(t, home, "/proc/self/exe") }
+func newSecretHome(t *testing.T, home string) secretHome {
+	return secretHomeWith(t, home, "/proc/self/exe")
+}
 
-// hideoutWith makes a hideout whose env is a hard link to the given copy of this program if
+// secretHomeWith makes a secretHome whose env is a hard link to the given copy of this program if
 // possible, else another copy.
-func hideoutWith(t *testing.T, home, env string) hideout {
+func secretHomeWith(t *testing.T, home, env string) secretHome {
 	t.Helper()
-	h := hideout{t: t, home: home, own: home + "/.local/share/plugins/p", secret: home + "/.secret", marker: home + "/ran-outside"}
+	h := secretHome{t: t, home: home, own: home + "/.local/share/plugins/p", secret: home + "/.secret", marker: home + "/ran-outside"}
 	write(t, h.secret+"/key", secretText, 0o600)
 	write(t, h.secret+"/run", secretText, 0o755)
 	write(t, h.secret+"/lib/key", secretText, 0o600)
@@ -44,18 +46,18 @@ func hideoutWith(t *testing.T, home, env string) hideout {
 }
 
 // shim returns the text of a shim of pyenv.
-func (h hideout) shim(root string) string {
+func (h secretHome) shim(root string) string {
 	return "#!/bin/sh\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"" + root + "\"\nexec \"" + root + "/libexec/pyenv\" exec \"$program\" \"$@\"\n"
 }
 
-// expand replaces the names of the hideout's paths in a text.
-func (h hideout) expand(text string) string {
+// expand replaces the names of the secretHome's paths in a text.
+func (h secretHome) expand(text string) string {
 	return strings.NewReplacer("OWN", h.own, "SECRET", h.secret, "HOME", h.home).Replace(text)
 }
 
 // ship creates files in the plugin's directory: "-> TARGET" is a link, "ELF LOADER" a program with
 // that loader, anything else a script.
-func (h hideout) ship(files map[string]string) {
+func (h secretHome) ship(files map[string]string) {
 	h.t.Helper()
 	for name, content := range files {
 		content = h.expand(content)
@@ -196,7 +198,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 		for _, c := range all {
 			t.Run(place+"/"+c.name, func(t *testing.T) {
 				t.Parallel() // a start mostly waits for the kernel
-				hideoutWith(t, home(t), env).hold(c, nil)
+				secretHomeWith(t, home(t), env).hold(c, nil)
 			})
 		}
 	}
@@ -204,7 +206,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	for _, c := range all {
 		t.Run("by Landlock alone/"+c.name, func(t *testing.T) {
 			t.Parallel()
-			hideoutWith(t, outsideTmp(t), env).hold(c, system)
+			secretHomeWith(t, outsideTmp(t), env).hold(c, system)
 		})
 	}
 }
@@ -215,7 +217,7 @@ func TestAProgramCalledEnv(t *testing.T) {
 	needNamespaces(t)
 	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
 		t.Run(name, func(t *testing.T) {
-			h := newHideout(t, outsideTmp(t))
+			h := newSecretHome(t, outsideTmp(t))
 			h.ship(map[string]string{"run": "#!OWN/env SECRET/key\n"})
 			o := Options{Own: []string{h.own}, Environ: []string{testPath, "HOME=" + h.home}, System: system}
 			r, err := newGroup(t).Run(t.Context(), proc.Spec{Path: h.own + "/run", Dir: h.own, Env: []string{testPath}, Box: New(o)}, proc.Call{})
@@ -232,7 +234,7 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 	needNamespaces(t)
 	for _, name := range []string{"a b", "a\nb", "a:b", "-x", "a\\040b", "x (deleted)", "shims", "lib", "%s$(id)'\"", strings.Repeat("n", 255)} {
 		t.Run(name, func(t *testing.T) {
-			h := newHideout(t, outsideTmp(t))
+			h := newSecretHome(t, outsideTmp(t))
 			own := filepath.Join(h.home, "plugins", name)
 			write(t, own+"/data", "data", 0o644)
 			write(t, own+"/run", "#!/bin/sh\nfor f in \"${0%/*}/data\" "+h.secret+"/key; do read -r line <\"$f\"; echo $line; done 2>/dev/null\n", 0o755)
@@ -244,7 +246,7 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 
 // hold ships a case and starts the plugin. Its output, its mounts and its effects outside must not
 // reveal the secret.
-func (h hideout) hold(c shipment, system *System) {
+func (h secretHome) hold(c shipment, system *System) {
 	h.t.Helper()
 	h.ship(c.files)
 	command := []string{h.own + "/run"}
@@ -277,7 +279,7 @@ func (h hideout) hold(c shipment, system *System) {
 	h.mountsNothing(box, s)
 }
 
-func (h hideout) box(c shipment, system *System) *Box {
+func (h secretHome) box(c shipment, system *System) *Box {
 	var texts []string
 	for _, text := range c.grants {
 		texts = append(texts, h.expand(text))
@@ -286,7 +288,7 @@ func (h hideout) box(c shipment, system *System) *Box {
 }
 
 // mountsNothing checks that no part of the secret is in the plan.
-func (h hideout) mountsNothing(b *Box, s proc.Spec) {
+func (h secretHome) mountsNothing(b *Box, s proc.Spec) {
 	h.t.Helper()
 	plan, err := b.plan(proc.Launch{Path: s.Path, Argv: append([]string{s.Path}, s.Args...), Env: s.Env, Dir: s.Dir}, h.home+"/private")
 	if err != nil {
@@ -307,8 +309,8 @@ func (h hideout) mountsNothing(b *Box, s proc.Spec) {
 // TestShimsOfTheOperator: the tool of a shim runs outside, but never with anything of the plugin's.
 func TestShimsOfTheOperator(t *testing.T) {
 	needNamespaces(t)
-	pyenv := func(t *testing.T) (h hideout, root string) {
-		h = newHideout(t, outsideTmp(t))
+	pyenv := func(t *testing.T) (h secretHome, root string) {
+		h = newSecretHome(t, outsideTmp(t))
 		root = h.home + "/.pyenv"
 		write(t, root+"/shims/python", h.shim(root), 0o755)
 		write(t, root+"/version", "1\n", 0o644)
@@ -318,10 +320,10 @@ func TestShimsOfTheOperator(t *testing.T) {
 		h.ship(map[string]string{"run": "#!/usr/bin/env python\n"})
 		return h, root
 	}
-	environ := func(h hideout, root string) []string {
+	environ := func(h secretHome, root string) []string {
 		return []string{"PATH=" + root + "/shims:/usr/bin:/bin", "HOME=" + h.home}
 	}
-	start := func(t *testing.T, h hideout, root string, system *System, env ...string) (*proc.Result, error) {
+	start := func(t *testing.T, h secretHome, root string, system *System, env ...string) (*proc.Result, error) {
 		s := proc.Spec{Path: h.own + "/run", Dir: h.own, Env: append(env, environ(h, root)...)}
 		s.Box = New(Options{Own: []string{h.own}, Environ: environ(h, root), System: system})
 		return newGroup(t).Run(t.Context(), s, proc.Call{})
@@ -381,7 +383,7 @@ func TestLibrariesBesideAPlugin(t *testing.T) {
 // outside.
 func TestRealPluginsStart(t *testing.T) {
 	needNamespaces(t)
-	h := newHideout(t, outsideTmp(t))
+	h := newSecretHome(t, outsideTmp(t))
 	bun, node := h.home+"/.bun/bin", h.home+"/.nvm/versions/node/v1/bin"
 	write(t, bun+"/bun", "#!/bin/sh\necho bun \"$@\" $A\n", 0o755)
 	write(t, node+"/node", "#!/bin/sh\nread line <"+node+"/../lib/module; echo node $line\n", 0o755)

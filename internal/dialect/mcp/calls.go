@@ -42,7 +42,7 @@ func (p *plugin) ask(ctx context.Context, method string, params rawjson.Object) 
 		return nil, err
 	}
 	if crosses(l, mcpcall.From(ctx), method) {
-		return p.across(ctx, l, method, params)
+		return p.callOrContinue(ctx, l, method, params)
 	}
 	result, err := l.call(ctx, method, params)
 	if errors.Is(err, errLost) { // the server has forgotten the session, so a new one is opened, once

@@ -10,12 +10,12 @@
 //	Dialect.Open
 //	  plugin.open             the connection, then the lists                   plugin.go
 //	    pipes                 a process, restarted by proc.Keep                pipe.go
-//	      greet               server/discover, else initialize                greet.go
+//	      negotiate           server/discover, else initialize                 handshake.go
 //	    address               an address, connected again if it was lost       web.go
 //	plugin.CallTool           tools/call                                       calls.go
 //	plugin.CallMethod         prompts/get, resources/read, …
 //	  link.call               one request, with a token for its progress       link.go
-//	plugin.heard, asked       progress, log, changed lists, questions          heard.go
+//	plugin.receiveNotification, asked   progress, log, changed lists, questions   incoming.go
 //
 // What it is not: an MCP server. adapter/mcp is one, for clients of Patchbay.
 package mcp

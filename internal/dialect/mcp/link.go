@@ -51,7 +51,7 @@ type pending struct {
 func (l *link) call(ctx context.Context, method string, params rawjson.Object) (json.RawMessage, error) {
 	c := l.begin(ctx)
 	defer l.end(c)
-	return l.send(ctx, method, l.dressed(params, c).JSON(), c)
+	return l.send(ctx, method, l.completeParams(params, c).JSON(), c)
 }
 
 func (l *link) begin(ctx context.Context) *pending {
@@ -95,9 +95,9 @@ func (l *link) under(token string) []*pending {
 	return all
 }
 
-// dressed adds what the protocol requires to params: what the client said about itself, and our own
-// progress token.
-func (l *link) dressed(params rawjson.Object, c *pending) rawjson.Object {
+// completeParams adds what the protocol requires to params: what the client said about itself, and
+// our own progress token.
+func (l *link) completeParams(params rawjson.Object, c *pending) rawjson.Object {
 	var meta rawjson.Object
 	if c.caller != nil {
 		if given, err := rawjson.Parse(c.caller.Meta); err == nil {

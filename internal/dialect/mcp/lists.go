@@ -184,7 +184,7 @@ func (p *plugin) relist() {
 
 // relistFor reads the lists again because one has changed, and notifies the host.
 func (p *plugin) relistFor(kind dialect.ChangeKind) {
-	ctx, cancel := context.WithTimeout(p.ctx, greetTimeout)
+	ctx, cancel := context.WithTimeout(p.ctx, handshakeTimeout)
 	defer cancel()
 	if err := p.read(ctx); err != nil {
 		if p.ctx.Err() == nil {

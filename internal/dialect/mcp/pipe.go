@@ -75,7 +75,7 @@ func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process
 	l.carrier = c
 	c.peer = wire.NewPeer(process.Stdout(), process.Stdin(), wire.PeerOptions{
 		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: p.rt.Most(maxMessage), OnNoise: p.noise.Take},
-		OnNotify:   func(method string, params json.RawMessage) { p.heard(l, method, params, nil) },
+		OnNotify:   func(method string, params json.RawMessage) { p.receiveNotification(l, method, params, nil) },
 		NotifyRate: notifyRate,
 		OnDropped:  func(n int) { p.dropped.Add(int64(n)) },
 		OnRequest: func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -83,7 +83,7 @@ func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process
 		},
 		OnGivenUp: c.cancelled,
 	})
-	if err := l.greet(ctx, only); err != nil {
+	if err := l.negotiate(ctx, only); err != nil {
 		err = c.failure(err)
 		process.Stop(context.WithoutCancel(ctx), proc.Ladder{})
 		c.close()

@@ -77,7 +77,7 @@ func (p *plugin) open(ctx context.Context) (err error) {
 		p.end()
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	if err = p.read(ctx); err != nil {
 		return joined(err, p.Close(context.WithoutCancel(ctx)))

@@ -105,7 +105,7 @@ func (a *address) open(ctx context.Context) (*link, error) {
 	w := &web{address: a, link: l}
 	l.carrier = w
 	w.ctx, w.end = context.WithCancel(a.plugin.ctx)
-	err := l.greet(ctx, a.only)
+	err := l.negotiate(ctx, a.only)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -398,7 +398,7 @@ func (w *web) follow(stream *events, id string, c *pending) (answer message, fou
 		case m.method == "" && id != "" && string(m.id) == id:
 			return m, true, nil
 		case m.method != "" && m.id == nil:
-			w.address.plugin.heard(w.link, m.method, m.params, c)
+			w.address.plugin.receiveNotification(w.link, m.method, m.params, c)
 		case m.method != "":
 			w.address.plugin.spawn(func() { w.reply(m, c) })
 		}

@@ -29,8 +29,8 @@ var formats = []struct {
 	{GenerateContent, "/v1beta/models/*:streamGenerateContent", geminiVoice{}},
 }
 
-// heard returns the format of an address, and its voice.
-func heard(address string) (Format, voice) {
+// formatAt returns the format of an address, and its voice.
+func formatAt(address string) (Format, voice) {
 	for _, f := range formats {
 		if ok, _ := path.Match(f.address, address); ok { // the patterns above are well formed
 			return f.format, f.voice
@@ -42,7 +42,7 @@ func heard(address string) (Format, voice) {
 // only returns a function that accepts one format, at its own address.
 func only(format Format) func(string) (Format, voice) {
 	return func(address string) (Format, voice) {
-		if f, v := heard(address); f == format {
+		if f, v := formatAt(address); f == format {
 			return f, v
 		}
 		return "", nil
@@ -54,7 +54,7 @@ func only(format Format) func(string) (Format, voice) {
 // next returns.
 func Scripted(t testing.TB, next func(Request) Reply) *Server {
 	t.Helper()
-	s := &Server{t: t, voice: heard, next: next}
+	s := &Server{t: t, voice: formatAt, next: next}
 	s.start("")
 	return s
 }

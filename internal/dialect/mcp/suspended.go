@@ -62,8 +62,8 @@ func crosses(l *link, caller *mcpcall.Caller, method string) bool {
 	return l.era == handshake && caller != nil && caller.Modern && slices.Contains(askable, method)
 }
 
-// across makes such a call, or continues one.
-func (p *plugin) across(ctx context.Context, l *link, method string, params rawjson.Object) (json.RawMessage, error) {
+// callOrContinue makes a call that crosses, or continues one that is suspended.
+func (p *plugin) callOrContinue(ctx context.Context, l *link, method string, params rawjson.Object) (json.RawMessage, error) {
 	caller := mcpcall.From(ctx)
 	if caller.State == "" {
 		return p.wait(ctx, p.suspend(l, caller, method, params))

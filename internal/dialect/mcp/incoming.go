@@ -21,9 +21,9 @@ const (
 	codeInternal  = -32603
 )
 
-// heard handles a notification of the server. c is the call that it belongs to, nil if the carrier
-// does not know.
-func (p *plugin) heard(l *link, method string, params json.RawMessage, c *pending) {
+// receiveNotification handles a notification of the server. c is the call that it belongs to, nil
+// if the carrier does not know.
+func (p *plugin) receiveNotification(l *link, method string, params json.RawMessage, c *pending) {
 	p.notified.Add(1)
 	switch method {
 	case "notifications/progress":
@@ -89,7 +89,7 @@ func (p *plugin) asked(ctx context.Context, l *link, method string, params json.
 	default:
 		return nil, &wire.RPCError{Code: codeNoMethod, Message: "Method not found"}
 	}
-	caller, err := l.whom(own)
+	caller, err := l.clientToAsk(own)
 	if err == nil && caller != nil && caller.Ask != nil && (method != "roots/list" || hasRoots(caller)) {
 		return caller.Ask(ctx, method, params)
 	}
@@ -102,9 +102,10 @@ func (p *plugin) asked(ctx context.Context, l *link, method string, params json.
 	return nil, err
 }
 
-// whom returns the client to ask: the one whose call is under way. Over pipes a question does not
-// say to which call it belongs, and the answer of one client must not go to the call of another.
-func (l *link) whom(own *pending) (*mcpcall.Caller, error) {
+// clientToAsk returns the client to ask: the one whose call is under way. Over pipes a question
+// does not say to which call it belongs, and the answer of one client must not go to the call of
+// another.
+func (l *link) clientToAsk(own *pending) (*mcpcall.Caller, error) {
 	if own != nil {
 		return own.caller, nil
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	probeTimeout = 5 * time.Second  // for server/discover over pipes; a program that does not know it may not answer at all
-	probeHTTP    = 30 * time.Second // for server/discover over HTTP, where every request gets an answer
-	greetTimeout = 60 * time.Second // for the whole handshake; a package manager may have to fetch the server first
-	shown        = 200              // bytes of a server's text in errors
+	probeTimeout     = 5 * time.Second  // for server/discover over pipes; a program that does not know it may not answer at all
+	probeHTTP        = 30 * time.Second // for server/discover over HTTP, where every request gets an answer
+	handshakeTimeout = 60 * time.Second // for the whole handshake; a package manager may have to fetch the server first
+	shown            = 200              // bytes of a server's text in errors
 )
 
 // A welcome is what a server declares about itself.
@@ -35,10 +35,10 @@ func (w *welcome) can(name string) bool {
 	return len(v) > 0 && string(v) != "null"
 }
 
-// greet finds out which kind of the protocol a server speaks, and opens the connection. If it
+// negotiate finds out which kind of the protocol a server speaks, and opens the connection. If it
 // speaks both, the modern one is used, unless only says otherwise.
-func (l *link) greet(ctx context.Context, only *era) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, greetTimeout, fmt.Errorf("no answer to the handshake within %s", greetTimeout))
+func (l *link) negotiate(ctx context.Context, only *era) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, fmt.Errorf("no answer to the handshake within %s", handshakeTimeout))
 	defer cancel()
 	if only == nil || *only == modern {
 		err := l.discover(ctx)
