@@ -25,8 +25,10 @@ func newPluginInfoCommand(a *app) *cobra.Command {
 		Short: "Show everything about one plugin",
 		Long: `Show what a plugin declares, which points its hooks are connected to, what it
 may do, and its state. A mine plugin is asked for its health, for at most five
-seconds. This command starts the plugin for itself. If a daemon is running, its
-process, calls, restarts and notifications of the plugin are shown as well. If plugins of two dialects have the same name, write DIALECT:NAME.`,
+seconds. The command starts its own process of the plugin. If a daemon is
+running, the daemon's process of the plugin is shown too, with its calls,
+restarts and notifications. If plugins of two dialects have the same name, write
+DIALECT:NAME.`,
 		Example: `  patchbay plugin info git-context
   patchbay plugin info scaffold:git-context
   patchbay plugin info git-context --json | jq .wiring`,

@@ -26,7 +26,7 @@ type bench struct {
 	wanted  map[string]bool   // checks to report
 	made    map[string]bool   // checks to run
 	results map[string]Result // of every check that was run, wanted or not
-	causes  map[string]string // the checks because of which others were not tried, by the id of those
+	causes  map[string]string // for the id of a check that was not tried: the check that is the reason
 
 	startMu sync.Mutex   // protects the next two: some checks start several processes at once
 	started bool         // a process of the plugin has been started

@@ -168,7 +168,8 @@ func (b *bench) missedProgram(line string) {
 	}
 }
 
-// quoted reports whether a line names a word, in quotes or before a colon, rather than uses it.
+// quoted reports whether a line has a word in quotes or before a colon. Such a word is a name, and
+// not a part of the sentence.
 func quoted(line, word string) bool {
 	return strings.Contains(line, `"`+word+`"`) || strings.Contains(line, "'"+word+"'") || strings.Contains(line, word+":")
 }

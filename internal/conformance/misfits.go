@@ -16,8 +16,8 @@ type misfit struct {
 	value json.RawMessage // the whole config
 }
 
-// misfits returns configs that a schema with types refuses: in each, one property is a list in a
-// list, which no setting is.
+// misfits returns configs that a schema with types refuses. In each of them one property is a list
+// that contains a list, because no real setting has that type.
 func misfits(raw json.RawMessage) []misfit {
 	var doc struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -142,8 +142,8 @@ func (b *bench) report(report *Report, r Result) {
 	}
 }
 
-// reportCause adds the failed check because of which another was not tried, if it was not asked
-// for. Otherwise a run of the other alone would find nothing wrong.
+// reportCause adds to the report the failed check that kept another check from being tried, if the
+// user did not choose the failed one. Otherwise the report would show no failure.
 func (b *bench) reportCause(report *Report, id string) {
 	cause := b.causes[id]
 	if cause == "" || b.wanted[cause] || b.results[cause].Status != Fail {

@@ -20,7 +20,7 @@ const startWait = time.Minute
 // The ports of servers. Linux itself assigns ports from 32768 on.
 const firstPort, lastPort = 20000, 32000
 
-// A Nodes is a running cluster.
+// Nodes is a running cluster.
 type Nodes struct {
 	URL string // of all its servers, separated by commas
 
