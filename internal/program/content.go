@@ -2,7 +2,6 @@ package program
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"os"
 	"runtime"
@@ -20,7 +19,7 @@ func (d *diagnosis) content() (why, fix string) {
 		return "", "" // executable but not readable, so only the kernel knows
 	case bytes.HasPrefix(head, []byte("#!")):
 		return d.script(head)
-	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
+	case bytes.HasPrefix(head, []byte(elfMagic)):
 		return d.elf()
 	}
 	return d.foreign(head)
@@ -61,15 +60,14 @@ func (d *diagnosis) elf() (why, fix string) {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return "is a program for Linux or a BSD, not for " + here, build + here
 	}
-	file, f, err := openELF(d.path)
+	file, err := openELF(d.path)
 	if err != nil {
 		return "is a damaged program: " + err.Error(), reinstall
 	}
-	defer f.Close()
-	if !machineFits(file.Machine) {
-		return fmt.Sprintf("is a program for %s, this machine is %s", strings.TrimPrefix(file.Machine.String(), "EM_"), here), build + here
+	if !machineFits(file.machine) {
+		return fmt.Sprintf("is a program for %s, this machine is %s", file.machine, here), build + here
 	}
-	loader := loaderOf(file)
+	loader := file.loader
 	if loader == "" || exists(loader) {
 		return "", ""
 	}
@@ -82,17 +80,17 @@ func (d *diagnosis) elf() (why, fix string) {
 
 // machineFits reports whether this machine runs programs for m. On a machine that is not listed it
 // returns true.
-func machineFits(m elf.Machine) bool {
-	fits := map[string][]elf.Machine{
-		"386":     {elf.EM_386},
-		"amd64":   {elf.EM_X86_64, elf.EM_386},
-		"arm":     {elf.EM_ARM},
-		"arm64":   {elf.EM_AARCH64, elf.EM_ARM},
-		"loong64": {elf.EM_LOONGARCH},
-		"ppc64":   {elf.EM_PPC64, elf.EM_PPC},
-		"ppc64le": {elf.EM_PPC64},
-		"riscv64": {elf.EM_RISCV},
-		"s390x":   {elf.EM_S390},
+func machineFits(m machine) bool {
+	fits := map[string][]machine{
+		"386":     {machine386},
+		"amd64":   {machineAMD64, machine386},
+		"arm":     {machineARM},
+		"arm64":   {machineARM64, machineARM},
+		"loong64": {machineLoong},
+		"ppc64":   {machinePPC64, machinePPC},
+		"ppc64le": {machinePPC64},
+		"riscv64": {machineRISCV},
+		"s390x":   {machineS390},
 	}[runtime.GOARCH]
 	for _, fit := range fits {
 		if m == fit {

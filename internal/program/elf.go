@@ -2,13 +2,19 @@ package program
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strconv"
 )
+
+// This file reads the little of an ELF file that the kernel reads. Package debug/elf would read the
+// sections too, of which a file may claim to have terabytes, and it links the decoders of debug
+// information into every program that embeds Patchbay.
+
+// elfMagic begins every ELF file.
+const elfMagic = "\x7fELF"
 
 // maxHeaders bounds the size of the program headers of an ELF file, as the kernel does.
 const maxHeaders = 64 << 10
@@ -16,93 +22,135 @@ const maxHeaders = 64 << 10
 // maxLoader bounds the name of an ELF file's loader.
 const maxLoader = 256
 
+// loaderSegment is the type of the segment that holds the loader's name: PT_INTERP.
+const loaderSegment = 3
+
+// A machine is the processor that an ELF file is for: the field e_machine.
+type machine uint16
+
+const (
+	machine386   machine = 3
+	machinePPC   machine = 20
+	machinePPC64 machine = 21
+	machineS390  machine = 22
+	machineARM   machine = 40
+	machineAMD64 machine = 62
+	machineARM64 machine = 183
+	machineRISCV machine = 243
+	machineLoong machine = 258
+)
+
+// String returns the machine's name as it is known from ELF tools.
+func (m machine) String() string {
+	names := map[machine]string{machine386: "386", machinePPC: "PPC", machinePPC64: "PPC64", machineS390: "S390", machineARM: "ARM",
+		machineAMD64: "X86_64", machineARM64: "AARCH64", machineRISCV: "RISCV", machineLoong: "LOONGARCH"}
+	if name, ok := names[m]; ok {
+		return name
+	}
+	return "machine number " + strconv.Itoa(int(m))
+}
+
+// An elfProgram is what the kernel reads of an ELF file.
+type elfProgram struct {
+	machine machine
+	loader  string // the program that the kernel starts to load this one; empty for a static program
+}
+
 // Loader returns the program that the kernel starts to load an ELF program. It is empty for a
 // static program and for any other file.
 func Loader(file string) string {
-	program, f, err := openELF(file)
+	program, err := openELF(file)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	return loaderOf(program)
+	return program.loader
 }
 
-// loaderOf returns the program that the kernel starts to load this one; empty for a static program.
-func loaderOf(file *elf.File) string {
-	for _, segment := range file.Progs {
-		if segment.Type == elf.PT_INTERP {
-			name, err := io.ReadAll(io.LimitReader(segment.Open(), maxLoader))
-			if err == nil {
-				return string(bytes.TrimRight(name, "\x00"))
-			}
+// openELF reads the headers of the ELF file at path.
+func openELF(path string) (elfProgram, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return elfProgram{}, err
+	}
+	program, err := readELF(f)
+	return program, errors.Join(err, f.Close())
+}
+
+// An elfLayout holds the sizes of the header and of a program header, and the offsets of their
+// fields.
+type elfLayout struct {
+	size, width            int // of the header, and of an offset in the file
+	table, entry           int // in the header: where the program headers begin, and the size of one
+	entrySize, start, long int // of a program header: its size, and the fields for place and length of its segment
+}
+
+// layouts returns the layouts by the class of a file.
+func layouts() map[byte]elfLayout {
+	return map[byte]elfLayout{
+		1: {size: 52, width: 4, table: 28, entry: 42, entrySize: 32, start: 4, long: 16},
+		2: {size: 64, width: 8, table: 32, entry: 54, entrySize: 56, start: 8, long: 32},
+	}
+}
+
+// readELF reads the header, and finds the loader through the program headers.
+func readELF(r io.ReaderAt) (elfProgram, error) {
+	head := make([]byte, 64)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return elfProgram{}, err
+	}
+	layout, known := layouts()[head[4]]
+	orders := map[byte]binary.ByteOrder{1: binary.LittleEndian, 2: binary.BigEndian}
+	order, ordered := orders[head[5]]
+	switch {
+	case !bytes.HasPrefix(head, []byte(elfMagic)) || !known || !ordered:
+		return elfProgram{}, errors.New("its header is unknown")
+	case n < layout.size:
+		return elfProgram{}, io.EOF
+	}
+	program := elfProgram{machine: machine(order.Uint16(head[18:]))}
+	size, count := int(order.Uint16(head[layout.entry:])), int(order.Uint16(head[layout.entry+2:]))
+	if count > 0 && size != layout.entrySize || size*count > maxHeaders {
+		return elfProgram{}, fmt.Errorf("it has %d program headers of %d bytes", count, size)
+	}
+	table := make([]byte, size*count)
+	if err := readAt(r, table, layout.offset(order, head[layout.table:])); err != nil {
+		return elfProgram{}, err
+	}
+	program.loader = layout.loader(r, order, table)
+	return program, nil
+}
+
+// loader returns the loader that the first program header of its type names, or "".
+func (l elfLayout) loader(r io.ReaderAt, order binary.ByteOrder, table []byte) string {
+	for ; len(table) >= l.entrySize; table = table[l.entrySize:] {
+		if order.Uint32(table) != loaderSegment {
+			continue
+		}
+		name := make([]byte, min(l.offset(order, table[l.long:]), maxLoader))
+		if readAt(r, name, l.offset(order, table[l.start:])) == nil {
+			return string(bytes.TrimRight(name, "\x00"))
 		}
 	}
 	return ""
 }
 
-// openELF opens an ELF file and reads what the kernel reads: its header and its program headers.
-func openELF(path string) (*elf.File, *os.File, error) {
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, nil, err
+// offset reads an offset or a length.
+func (l elfLayout) offset(order binary.ByteOrder, b []byte) uint64 {
+	if l.width == 4 {
+		return uint64(order.Uint32(b))
 	}
-	program, err := readELF(f)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return program, f, nil
+	return order.Uint64(b)
 }
 
-// readELF reads the headers. It ignores the sections: package elf would read all their names into
-// memory, and a file may claim to have terabytes of them.
-func readELF(r io.ReaderAt) (*elf.File, error) {
-	view := &programView{file: r}
-	n, err := r.ReadAt(view.head[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+// readAt fills b from a place in the file. A place that no file has is past its end.
+func readAt(r io.ReaderAt, b []byte, at uint64) error {
+	if at > 1<<62 {
+		return io.EOF
 	}
-	view.size = n
-	if err := view.passSections(); err != nil {
-		return nil, err
+	n, err := r.ReadAt(b, int64(at))
+	if n == len(b) {
+		return nil
 	}
-	return elf.NewFile(view)
-}
-
-// A programView is an ELF file whose header is changed to have no sections.
-type programView struct {
-	file io.ReaderAt
-	head [64]byte // the header; the one for 32 bits is shorter
-	size int      // the number of bytes in head
-}
-
-// elfLayout holds the offsets of the fields of a header.
-type elfLayout struct{ sections, width, headers, headerSize, names int }
-
-// passSections removes the sections from the header. It returns an error for program headers that
-// the kernel refuses.
-func (v *programView) passSections() error {
-	layout := elfLayout{sections: 40, width: 8, headers: 54, headerSize: 56, names: 58}
-	if elf.Class(v.head[elf.EI_CLASS]) == elf.ELFCLASS32 {
-		layout = elfLayout{sections: 32, width: 4, headers: 42, headerSize: 32, names: 46}
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if elf.Data(v.head[elf.EI_DATA]) == elf.ELFDATA2MSB {
-		order = binary.BigEndian
-	}
-	size, count := int(order.Uint16(v.head[layout.headers:])), int(order.Uint16(v.head[layout.headers+2:]))
-	if count > 0 && size != layout.headerSize || size*count > maxHeaders {
-		return fmt.Errorf("it has %d program headers of %d bytes", count, size)
-	}
-	clear(v.head[layout.sections : layout.sections+layout.width])
-	clear(v.head[layout.names+2 : layout.names+6]) // their number, and the index of the section with their names
-	return nil
-}
-
-// ReadAt reads the file with the changed header.
-func (v *programView) ReadAt(p []byte, at int64) (int, error) {
-	n, err := v.file.ReadAt(p, at)
-	if at >= 0 && at < int64(v.size) {
-		copy(p[:n], v.head[at:v.size])
-	}
-	return n, err
+	return err
 }
