@@ -1,10 +1,11 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // An Outcome says what became of an event.
@@ -156,7 +157,7 @@ type outcomeJSON struct {
 }
 
 // MarshalJSON returns the outcome without the fields that [Outcome.Trace] adds.
-func (o *Outcome) MarshalJSON() ([]byte, error) { return marshal(o.view(false)) }
+func (o *Outcome) MarshalJSON() ([]byte, error) { return rawjson.Marshal(o.view(false)) }
 
 // A Trace is an outcome whose JSON also has what each plugin was sent, what it returned and what it
 // changed.
@@ -166,16 +167,7 @@ type Trace struct{ *Outcome }
 func (o *Outcome) Trace() Trace { return Trace{o} }
 
 // MarshalJSON returns the outcome with start_us, sent, received and diff in each step.
-func (t Trace) MarshalJSON() ([]byte, error) { return marshal(t.view(true)) }
-
-// marshal leaves <, > and & unescaped, because people read traces and programs compare them.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
+func (t Trace) MarshalJSON() ([]byte, error) { return rawjson.Marshal(t.view(true)) }
 
 func (o *Outcome) view(trace bool) outcomeJSON {
 	v := outcomeJSON{Point: o.Point, Verdict: o.Verdict, Reason: o.Reason, Suggest: o.Suggest,

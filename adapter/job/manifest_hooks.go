@@ -1,13 +1,13 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // readHooks reads [[preflight]], [[on_success]] or [[on_failure]], which have the same keys.
@@ -83,13 +83,11 @@ func readConfig(t *document.Table, key string) json.RawMessage {
 	if config == nil {
 		return json.RawMessage("{}")
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(config); err != nil {
+	text, err := rawjson.Marshal(config)
+	if err != nil {
 		t.Bad(key, "write a value that JSON has: plugins get the config as JSON", "%s", err)
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return text
 }
 
 func placeOf(top *document.Table, list string, i int) Place {

@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // An output keeps its first write error, so that commands need not check every line. [app.report]
@@ -41,13 +40,11 @@ func (a *app) printJSON(v any) error {
 // encodeJSON encodes without needless escapes, but escapes characters that must not reach a
 // terminal, because the output may be shown on one.
 func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := rawjson.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("result: %w", err)
 	}
-	return render.SafeJSON(bytes.TrimSpace(b.Bytes())), nil
+	return render.SafeJSON(text), nil
 }
 
 // printf writes to stdout. Foreign text in args must have passed through package render.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // SetJSON returns data with a value at a path of names. It adds missing objects; an empty text
@@ -166,9 +168,6 @@ func (d *jsonDoc) step() string {
 }
 
 func jsonString(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
+	text, _ := rawjson.Marshal(s) // cannot fail
+	return string(text)
 }

@@ -1,7 +1,6 @@
 package hookinstall
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // An Approval is a record that Codex needs before it runs a hook. Without it Codex silently ignores
@@ -60,13 +60,11 @@ func codexHash(event string, item any) (string, error) {
 	if matcher, ok := fields["matcher"]; ok {
 		hashed["matcher"] = matcher
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text) // the encoder sorts names
-	e.SetEscapeHTML(false)
-	if err := e.Encode(hashed); err != nil {
+	text, err := rawjson.Marshal(hashed) // which sorts names
+	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 

@@ -3,11 +3,12 @@ package model
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // userAgent is our name in requests to providers.
@@ -38,13 +39,11 @@ func (m *remote) try(p *prepared, r *reply, w *watch) error {
 // request returns the HTTP request for a reply. Go's transport adds Accept-Encoding, and
 // decompresses the answer.
 func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error) {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m.provider.body(p)); err != nil {
+	body, err := rawjson.Marshal(m.provider.body(p))
+	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.at.base+m.provider.path(), &body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.at.base+m.provider.path(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 const (
@@ -89,13 +91,11 @@ const (
 
 // jsonPost returns a POST of v as JSON. v must consist of strings and numbers.
 func jsonPost(address string, v any) request {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := rawjson.Marshal(v)
+	if err != nil {
 		panic("notify: " + err.Error()) // cannot happen with strings and numbers
 	}
-	return request{method: http.MethodPost, url: address, kind: kindJSON, body: strings.TrimSuffix(b.String(), "\n")}
+	return request{method: http.MethodPost, url: address, kind: kindJSON, body: string(text)}
 }
 
 // A remote is a notifier whose service is called over HTTP.

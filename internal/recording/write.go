@@ -1,8 +1,6 @@
 package recording
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 	"github.com/patchbay-dev/patchbay/internal/version"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // partialSuffix is added to the name of an unfinished recording.
@@ -222,13 +221,11 @@ func (r *Recorder) write(line []byte) {
 
 // encodeLine returns a value as one line. People read the lines, so <, > and & are not escaped.
 func encodeLine(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // a plugin's JSON was checked before: only its depth can exceed the limit
+	text, err := rawjson.Marshal(v)
+	if err != nil { // a plugin's JSON was checked before: only its depth can exceed the limit
 		return encodeLine(Entry{Type: typeLeftOut, Why: err.Error()})
 	}
-	return b.Bytes()
+	return append(text, '\n')
 }
 
 // Close ends the recording: it writes the last line and renames the file. If no plugin was called,

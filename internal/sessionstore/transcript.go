@@ -1,7 +1,6 @@
 package sessionstore
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Transcript returns all entries of a session, the oldest first. It makes one request to the engine
@@ -180,13 +180,7 @@ func (s *state) encode(e session.Entry, claim json.RawMessage) ([]byte, error) {
 	if s.open != nil && e.Status == "" {
 		l.Open = s.open.began
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false) // code contains many < and &, which would take six bytes each
-	if err := enc.Encode(l); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+	return rawjson.Marshal(l) // code contains many < and &, whose escapes take six bytes each
 }
 
 func decode(r engine.Record) (session.Entry, error) {
