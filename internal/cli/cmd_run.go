@@ -18,6 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // The exit codes of a shell for a program that it cannot run.
@@ -105,7 +106,8 @@ type wrapped struct {
 	path  string // as the user named it
 	group *proc.Group
 	code  int
-	ran   *programResult // what Execute returned; nil: the program did not run
+	ran   *programResult // the program's output as it is; nil: the program did not run
+	told  programResult  // the same as plugins see it: JSON has no bytes that are not UTF-8
 	tie   func()         // from now on, the end of the command's context ends the stages
 	untie func() bool    // undoes tie; false: the context has ended
 	over  func() bool    // reports whether the context has ended
@@ -165,7 +167,16 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 	if capture {
 		w.ran.Stdout, w.ran.Stderr = streams.out.captured.String(), streams.err.captured.String()
 	}
-	return json.Marshal(w.ran)
+	return w.tell()
+}
+
+// tell returns the program's result for plugins, and notes what they read in it.
+func (w *wrapped) tell() (json.RawMessage, error) {
+	text, err := rawjson.Marshal(w.ran)
+	if err != nil {
+		return nil, err
+	}
+	return text, json.Unmarshal(text, &w.told)
 }
 
 // program returns the path that the user gave, unless a plugin renamed the command.
@@ -205,10 +216,7 @@ func (w *wrapped) Show(c command.Command) error {
 // so that no plugin turns a failure into a success unless it says so. A string is stdout. Another
 // value is an error after the program has run, and is shown as text if a plugin answered instead.
 func (w *wrapped) result(c command.Command) (programResult, error) {
-	var result programResult
-	if w.ran != nil {
-		result = *w.ran
-	}
+	result := w.told
 	var text string
 	switch whole := result; {
 	case json.Unmarshal(c.Result, &text) == nil && string(c.Result) != "null":
@@ -220,7 +228,21 @@ func (w *wrapped) result(c command.Command) (programResult, error) {
 	default:
 		result.Stdout = string(c.Result) + "\n"
 	}
-	return result, nil
+	return w.asPrinted(result), nil
+}
+
+// asPrinted puts the program's own bytes in the place of text that no plugin changed.
+func (w *wrapped) asPrinted(r programResult) programResult {
+	if w.ran == nil {
+		return r
+	}
+	if r.Stdout == w.told.Stdout {
+		r.Stdout = w.ran.Stdout
+	}
+	if r.Stderr == w.told.Stderr {
+		r.Stderr = w.ran.Stderr
+	}
+	return r
 }
 
 // mostCited is how much of a faulty result an error repeats.

@@ -33,6 +33,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/adapter/command"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Execute runs the command line of a Cobra program through the plugins of host. If a plugin refuses
@@ -83,7 +84,7 @@ func SetResult(cmd *cobra.Command, value any) error {
 	if !ok {
 		return nil // not run by Execute: no plugin gets it
 	}
-	raw, err := json.Marshal(value)
+	raw, err := rawjson.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("%s: result: %w", cmd.CommandPath(), err)
 	}
@@ -140,7 +141,7 @@ func (r *run) Execute(_ context.Context, c command.Command, capture bool) (json.
 	if r.results.value != nil || !capture {
 		return r.results.value, nil
 	}
-	return json.Marshal(text.String())
+	return rawjson.Marshal(text.String())
 }
 
 // Show prints a result. A string is printed as it is.
