@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, fmt.Errorf("no answer within %s", healthTimeout))
 	defer cancel()
 	checkAll(ctx, entries)
 	return nil

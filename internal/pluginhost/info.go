@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"cmp"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -192,6 +193,9 @@ func (h *Host) info(e *entry) PluginInfo {
 			p.Pid = &status.Pid
 		}
 		p.Health, err = status.Health, cmp.Or(err, status.Err)
+		if errors.Is(status.Err, hook.Outdated) {
+			p.State = dialect.Broken // it is not called again
+		}
 	}
 	if err != nil {
 		text := h.Hidden().Clean(err.Error()) // it may quote the plugin's stderr

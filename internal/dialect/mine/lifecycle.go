@@ -17,16 +17,19 @@ import (
 
 // greet sends the event init and does not wait for it. Close does.
 func (p *plugin) greet() {
-	p.greeting.Go(func() { p.tell(context.Background(), eventInit) })
+	p.greeting.Go(func() { p.hung = errors.Is(p.tell(context.Background(), eventInit), errSlow) })
 }
 
 // Close sends the event shutdown and waits until the plugin has handled it, so that the process is
-// not killed halfway when the host exits. Then it stops the processes of standby.
+// not killed halfway when the host exits. A plugin that was too slow for init does not get the
+// event, so that it delays the exit only once. Then Close stops the processes of standby.
 func (p *plugin) Close(ctx context.Context) error {
 	var err error
 	p.farewell.Do(func() {
 		p.greeting.Wait() // ends within lifecycleTimeout
-		p.tell(ctx, eventShutdown)
+		if !p.hung {
+			_ = p.tell(ctx, eventShutdown) // it is in the log
+		}
 		if p.standby != nil {
 			err = p.standby.Close()
 		}
@@ -34,8 +37,8 @@ func (p *plugin) Close(ctx context.Context) error {
 	return err
 }
 
-// tell sends a lifecycle event and ignores the answer.
-func (p *plugin) tell(ctx context.Context, event string) {
+// tell sends a lifecycle event. The error is in the log.
+func (p *plugin) tell(ctx context.Context, event string) error {
 	result, err := p.lifecycle(ctx, event)
 	if err == nil {
 		err = p.ended(result)
@@ -43,10 +46,14 @@ func (p *plugin) tell(ctx context.Context, event string) {
 	if err != nil {
 		p.rt.Log.Debug("lifecycle event not handled", "event", event, "err", err)
 	}
+	return err
 }
 
+// errSlow is the cause of the end of a lifecycle event that took too long.
+var errSlow = errors.New("no end within")
+
 func (p *plugin) lifecycle(ctx context.Context, event string) (*proc.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.dialect.lifecycle, fmt.Errorf("no end within %s", p.dialect.lifecycle))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.dialect.lifecycle, fmt.Errorf("%w %s", errSlow, p.dialect.lifecycle))
 	defer cancel()
 	return p.run(ctx, lifecycleCall(event), p.rt.Most(mostStdout))
 }
@@ -57,7 +64,7 @@ const healthUnknown = "unknown"
 // Status returns the health that the last check found.
 func (p *plugin) Status() dialect.Status {
 	if said := p.outdated.Load(); said != nil {
-		return dialect.Status{Health: "broken", Err: said}
+		return dialect.Status{Health: string(dialect.Broken), Err: hook.Failure(hook.Outdated, said)}
 	}
 	if known := p.health.Load(); known != nil {
 		return *known

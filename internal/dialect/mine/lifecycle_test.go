@@ -49,6 +49,24 @@ func TestLifecycleIsBounded(t *testing.T) {
 	}
 }
 
+// TestHangingPluginDelaysTheExitOnce: a plugin that was too slow for init gets no shutdown, for
+// which Close would wait a second time.
+func TestHangingPluginDelaysTheExitOnce(t *testing.T) {
+	r := newRig(t)
+	r.dialect.lifecycle = 300 * time.Millisecond
+	r.fake("slow-init", everyStage)
+	p := r.open()[0]
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if log := r.log.String(); !strings.Contains(log, "event=init") {
+		t.Errorf("log\n%s", log)
+	}
+	if calls := strings.Join(r.calls(), "\n"); strings.Contains(calls, `"shutdown"`) {
+		t.Errorf("calls\n%s", calls)
+	}
+}
+
 // TestHealth: the answer to health is {"status":"ok"}, and a plugin that does not know the event
 // has no error: docs/protocols/mine.md, rows M57 and M58.
 func TestHealth(t *testing.T) {
