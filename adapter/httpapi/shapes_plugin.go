@@ -83,7 +83,7 @@ type pluginCapability struct {
 
 type pluginMount struct {
 	Path    string `json:"path" doc:"A file, or a directory with everything below it." example:"/usr"`
-	Access  string `json:"access" enum:"read,execute,write" doc:"execute and write include read." example:"execute"`
+	Access  string `json:"access" enum:"read,execute,write,missing" doc:"execute and write include read; missing may be read, but does not exist." example:"execute"`
 	Because string `json:"because" doc:"The capability that grants it, or what it is." example:"system"`
 }
 

@@ -44,7 +44,8 @@ func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox
 	list = append(list, programs(dirs.Home)...)
 	list = append(list, dotagent(dirs.DotagentSecrets())...)
 	for _, dir := range append(agents, plugins...) {
-		list = append(list, sandbox.Place{Path: dir, Make: true})
+		// What is outside of the home, such as /usr/local/lib, is for all users.
+		list = append(list, sandbox.Place{Path: dir, Make: true, Shared: !within(dir, dirs.Home)})
 	}
 	list = append(list, linked(append(agentFiles(agents), found...), dirs.Home)...)
 	// Without a home some of them have no absolute path.
@@ -85,9 +86,7 @@ func linked(files []string, home string) []sandbox.Place {
 // directory, which would otherwise be closed to all plugins.
 func withDir(path, home string) sandbox.Place {
 	info, err := os.Stat(path)
-	rel, relErr := filepath.Rel(filepath.Dir(path), home)
-	apart := relErr != nil || !filepath.IsLocal(rel)
-	return sandbox.Place{Path: path, WithDir: err == nil && !info.IsDir() && apart}
+	return sandbox.Place{Path: path, WithDir: err == nil && !info.IsDir() && !within(home, filepath.Dir(path))}
 }
 
 // Projects lists the places in which projects configure plugins: of the project at work, and of
@@ -185,4 +184,11 @@ func dotagent(secrets string) []sandbox.Place {
 		list = append(list, sandbox.Place{Path: secrets, Hidden: true})
 	}
 	return list
+}
+
+// within reports whether a path is a directory or lies in it. Nothing lies in a directory without a
+// name.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return dir != "" && err == nil && filepath.IsLocal(rel)
 }

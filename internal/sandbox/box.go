@@ -53,6 +53,7 @@ type Options struct {
 type Place struct {
 	Path       string
 	Make       bool // a directory; it is created if it is missing and a plugin could create it
+	Shared     bool // when it is created, other users may read it
 	Hidden     bool // plugins may not read it either
 	WithDir    bool // a file; the directory that contains it may not be changed either
 	BestEffort bool // it only contains information for plugins; with Landlock alone, which cannot cover it, a grant that contains it is not refused
@@ -73,6 +74,7 @@ const (
 	Read    Access = "read"
 	Execute Access = "execute"
 	Write   Access = "write"
+	Absent  Access = "missing" // it may be read, but does not exist
 )
 
 // The reasons for the trees that every box has.

@@ -21,6 +21,7 @@ type draft struct {
 	Sockets    bool       // the plugin was granted a network, so Internet sockets may be created
 
 	notes   []string          // what the plugin's author may not expect
+	absent  []Tree            // what may be read and does not exist
 	trees   []Tree            // what the process sees, for people
 	because map[string]string // why each tree is there, by its path
 }

@@ -104,7 +104,7 @@ func (p *planner) cover(place Place) error {
 		return nil // only the administrator can create it
 	}
 	if place.Make {
-		if err := os.MkdirAll(w.end, 0o700); err != nil {
+		if err := os.MkdirAll(w.end, place.mode()); err != nil {
 			return fmt.Errorf("create %s before the plugin can: %w", w.end, err)
 		}
 	}
@@ -119,6 +119,14 @@ func (p *planner) cover(place Place) error {
 		return p.coverFile(w.end, place, err == nil)
 	}
 	return nil
+}
+
+// mode returns the mode with which the directory is created.
+func (p Place) mode() os.FileMode {
+	if p.Shared {
+		return 0o755
+	}
+	return 0o700
 }
 
 const becauseGuarded = "Patchbay's own, to be read only"
@@ -168,8 +176,8 @@ func (p *planner) showWithoutHidden(dir string) error {
 		return nil
 	}
 	isDir := func(place Place) bool { return place.Make && realPath(place.Path) == dir }
-	if slices.ContainsFunc(p.opts.Guarded, isDir) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+	if i := slices.IndexFunc(p.opts.Guarded, isDir); i >= 0 {
+		if err := os.MkdirAll(dir, p.opts.Guarded[i].mode()); err != nil {
 			return fmt.Errorf("create %s, to hide files that are created in it later: %w", dir, err)
 		}
 	}

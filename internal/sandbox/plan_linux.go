@@ -221,7 +221,7 @@ func (p *planner) grant(g capability.Capability) error {
 		return nil
 	}
 	if !write && !w.exists() {
-		p.note("%s: there is no such file or directory; the plugin runs without it", g)
+		p.plan.absent = append(p.plan.absent, Tree{g.Path, Absent, g.String()})
 	}
 	p.mountLinks(g.String(), w)
 	p.add(g.String(), jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Write: write, Exec: p.opts.ReadAll, Lend: true, Missing: true})

@@ -29,7 +29,7 @@ func treePath(m jail.Mount) string {
 
 // listTrees lists the trees that the process sees, each once.
 func (d *draft) listTrees() []Tree {
-	var trees []Tree
+	trees := slices.Clone(d.absent)
 	for _, m := range d.Mounts {
 		t := Tree{Path: treePath(m), Access: accessOf(m), Because: d.because[treePath(m)]}
 		if isTree(m) && !slices.Contains(trees, t) {
