@@ -68,6 +68,7 @@ func (a *app) fireLine(ctx context.Context, host *pluginhost.Host, line inputLin
 	point, data, err := parseEvent(line, number)
 	var out *hook.Outcome
 	if err == nil {
+		a.warnOfPayload(point, data, "line", number)
 		out, err = host.Fire(ctx, point, data)
 	}
 	if ctx.Err() != nil {

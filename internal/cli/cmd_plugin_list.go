@@ -46,20 +46,24 @@ func (a *app) runPluginList(host *pluginhost.Host) error {
 		}
 	}
 	all := host.Doctor()
-	a.printFindings(findingsForList(all))
-	if n := len(findingsOf(all, pluginhost.SeverityWarning)) - len(findingsOf(findingsForList(all), pluginhost.SeverityWarning)); n > 0 {
+	shown := findingsForList(all, plugins)
+	a.printFindings(shown)
+	if n := len(findingsOf(all, pluginhost.SeverityWarning)) - len(findingsOf(shown, pluginhost.SeverityWarning)); n > 0 {
 		a.printf("\n%s: patchbay doctor\n", render.Count(n, "warning"))
 	}
 	return nil
 }
 
 // findingsForList returns the findings for a list of plugins: plugins that do not work, plugins
-// that differ from what was recorded, and files that look like plugins but cannot be used, such as
-// a script that is not executable.
-func findingsForList(all []pluginhost.Finding) []pluginhost.Finding {
+// that are skipped, plugins that differ from what was recorded, and files that look like plugins
+// but cannot be used, such as a script that is not executable.
+func findingsForList(all []pluginhost.Finding, plugins []pluginhost.PluginInfo) []pluginhost.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""
-		return f.Severity != pluginhost.SeverityError && !noPlugin && !strings.Contains(f.Fix, "patchbay plugin trust")
+		skipped := slices.ContainsFunc(plugins, func(p pluginhost.PluginInfo) bool {
+			return p.State == dialect.Skipped && p.Path == f.Where
+		})
+		return f.Severity != pluginhost.SeverityError && !noPlugin && !skipped && !strings.Contains(f.Fix, "patchbay plugin trust")
 	})
 }
 

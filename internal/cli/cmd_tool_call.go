@@ -102,12 +102,7 @@ func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, 
 
 // noTool returns the error for a tool that does not exist, with the plugins that may have it.
 func noTool(host *pluginhost.Host, name string, known []string) error {
-	var broken []string
-	for _, p := range host.Plugins() {
-		if p.State == dialect.Broken {
-			broken = append(broken, p.Name)
-		}
-	}
+	broken, disabled := namesOf(host, dialect.Broken), namesOf(host, dialect.Disabled)
 	for _, t := range host.Tools() {
 		known = append(known, t.Name)
 	}
@@ -118,7 +113,21 @@ func noTool(host *pluginhost.Host, name string, known []string) error {
 	if len(broken) > 0 {
 		fix += fmt.Sprintf("; these broken plugins may have it: %s (see `patchbay doctor`)", strings.Join(broken, ", "))
 	}
+	if len(disabled) > 0 {
+		fix += fmt.Sprintf("; these disabled plugins may have it: %s (`patchbay plugin enable NAME`)", strings.Join(disabled, ", "))
+	}
 	return withFix(fmt.Errorf("tool %s: %w", name, pluginhost.ErrNotFound), fix)
+}
+
+// namesOf returns the names of the plugins in a state.
+func namesOf(host *pluginhost.Host, state dialect.State) []string {
+	var names []string
+	for _, p := range host.Plugins() {
+		if p.State == state {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // nearTool returns the tool that was probably meant, by its whole name or by the end of it.

@@ -12,15 +12,16 @@ import (
 )
 
 // warnOfPayload warns about a payload that its point does not have in this form. Dialects pass over
-// such fields, so plugins would be asked about something else than the user wrote.
-func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
+// such fields, so plugins would be asked about something else than the user wrote. where says which
+// payload it is, as attributes of the log.
+func (a *app) warnOfPayload(point hook.Point, data json.RawMessage, where ...any) {
 	spec, _ := point.Spec()
 	object, err := rawjson.Parse(data)
 	if err != nil {
 		return
 	}
 	for _, f := range payloadFaults(spec, object) {
-		a.logger().Warn(f.text, "fix", f.fix)
+		a.logger().Warn(f.text, append(where, "fix", f.fix)...)
 	}
 }
 
