@@ -2,8 +2,8 @@ package pluginhost
 
 import (
 	"cmp"
-	"errors"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
