@@ -24,8 +24,9 @@ type Options struct {
 	// ConfigFile replaces the user's configuration file. It must exist.
 	ConfigFile string
 	// Dirs are directories with plugins of any protocol. If Dirs is not nil, even if it is empty,
-	// no other place is searched, and the user's configuration and secrets are not read, unless
-	// ConfigFile names a file. A directory that does not exist is ignored.
+	// no other place is searched, and the user's configuration and secrets are not read. If
+	// ConfigFile names a file, that file and the user's secrets are read. A directory that does not
+	// exist is ignored.
 	Dirs []string
 	// Paths are files or directories of plugins to open beside those that the search finds.
 	Paths []string
