@@ -322,7 +322,7 @@ func TestFailure(t *testing.T) {
 		defer cancel()
 		h := Hook{Plugin: "a", Point: TurnInput, Timeout: time.Minute, Call: func(ctx context.Context, _ *Event) (Reply, error) {
 			at, _ := ctx.Deadline()
-			for time.Now().Before(at) { // as a reader with its own deadline does: it returns at that moment exactly
+			for time.Now().Before(at) { // as a read with a deadline of its own, which returns exactly at that time
 			}
 			return Reply{}, context.DeadlineExceeded
 		}}

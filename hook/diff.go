@@ -67,7 +67,7 @@ func (d *differ) add(path string, old, new json.RawMessage) {
 
 func (d *differ) values(path string, a, b any) {
 	from := len(d.changes)
-	if !d.inside(path, a, b) && !reflect.DeepEqual(a, b) {
+	if !d.compareMembers(path, a, b) && !reflect.DeepEqual(a, b) {
 		d.add(path, encode(a), encode(b))
 	}
 	if len(d.changes)-from > mostChanges {
@@ -76,9 +76,9 @@ func (d *differ) values(path string, a, b any) {
 	}
 }
 
-// inside compares the members of two maps, or of two lists. For any other pair of values it returns
-// false.
-func (d *differ) inside(path string, a, b any) bool {
+// compareMembers compares the members of two maps, or of two lists. For any other pair of values it
+// returns false.
+func (d *differ) compareMembers(path string, a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		if y, ok := b.(map[string]any); ok {

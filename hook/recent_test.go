@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+// TestRecentCalls: the durations of the last calls are returned, oldest first. A call that took no
+// time counts too, and a time that is too long for 32 bits is limited.
 func TestRecentCalls(t *testing.T) {
 	var c Counters
 	if got := c.Recent(); len(got) != 0 {

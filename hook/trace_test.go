@@ -49,6 +49,7 @@ func TestTraceShowsWhatEachPluginChanged(t *testing.T) {
 	}
 }
 
+// TestJSONShape: an outcome has the documented JSON, field by field.
 func TestJSONShape(t *testing.T) {
 	out := fire(t, TurnInput, `{"message":"x"}`, broken("a", TurnInput, errors.New("boom")), answer("b", TurnInput, Reply{Verdict: Stop}))
 	for i := range out.Steps {
