@@ -2,8 +2,8 @@
 // object and puts it together again, and reads or writes single strings. The payload of a plugin is
 // validated once, where it enters the host; after that it is passed on as bytes.
 //
-// What it is not: a decoder. It knows no Go types except string, and below the top level of an
-// object it only checks that there is JSON.
+// The package is not a decoder. It knows no Go types except string, and it only validates the
+// values below the top level of an object.
 //
 // All functions share the same steps:
 //

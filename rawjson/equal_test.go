@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// TestEqual: escapes and the order of fields do not matter, and the spelling of numbers does.
 func TestEqual(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -47,6 +48,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// TestEqualDecodesNothing: a comparison allocates nothing.
 func TestEqualDecodesNothing(t *testing.T) {
 	a := []byte(`[` + strings.Repeat(`{"text":"one line\n","n":1},`, 1000) + `0]`)
 	b := append(bytes.Clone(a[:len(a)-2]), "1]"...)

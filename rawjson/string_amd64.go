@@ -12,10 +12,11 @@ import (
 
 const block = 64
 
-// nextHits searches, block by block, for bytes that end a plain run: a quote, a backslash, a
-// control character. n is the start of the first block with such a byte. hits has a bit for each of
-// them, and high a bit for each byte of the block above 0x7F. before is not 0 if bytes before n are
-// above 0x7F. hits is 0 if less than a block is left.
+// nextHits searches, block by block, for bytes that end a plain run: a quote, a backslash or a
+// control character. n is the start of the first block with such a byte. hits has a bit for each
+// such byte of that block. high has a bit for each byte of that block above 0x7F. before is not 0
+// if there are bytes above 0x7F before n. If no whole block has such a byte, hits is 0, and n is
+// the start of the remaining bytes.
 func nextHits(data []byte) (n int, before, hits, high uint64) {
 	if cpu.X86.HasAVX2 {
 		return nextHitsAVX2(data)

@@ -21,7 +21,7 @@ const (
 // bits under highs count.
 func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - ones) }
 
-// special is suspect without the bytes above 0x7F.
+// special marks the same bytes as suspect, but none above 0x7F.
 func special(w uint64) uint64 { return suspect(w) &^ w & highs }
 
 // traits describes a string: any of the high bits means bytes above 0x7F, the lowest bit means
@@ -53,7 +53,7 @@ func skipString(data []byte, i int) (end int, t traits, err error) {
 	return skipRest(data, i, traits(seen&highs))
 }
 
-// skipWords is skipRest by words.
+// skipWords does what skipRest does, word by word.
 func skipWords(data []byte, i int, t traits) (int, traits, error) {
 	for {
 		end, more := plainWords(data, i)
@@ -69,8 +69,9 @@ func skipWords(data []byte, i int, t traits) (int, traits, error) {
 	}
 }
 
-// plainWords is plain by words. It reads four words at a time, because the test and the loop cost
-// as much as the search. The rest it reads word by word, and at the end byte by byte.
+// plainWords does what plain does, word by word. It reads four words at a time, because the test
+// and the loop cost as much as the search. The rest it reads word by word, and at the end byte by
+// byte.
 func plainWords(data []byte, i int) (int, traits) {
 	var seen uint64
 	rest := data[i:]
