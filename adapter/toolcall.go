@@ -19,9 +19,9 @@ import (
 // InterruptedTool is the result of a call that was interrupted.
 const InterruptedTool = "interrupted"
 
-// About is in every event of a request, in addition to the fields of its point. A python plugin's
-// context is made from it, whichever of its hooks is called first, and the _context of a kaged
-// plugin has the session's id.
+// About has the fields that every event of a request has in addition to those of its point. The
+// context of a python plugin is made from them, whichever of its hooks is called first. The
+// _context of a kaged plugin has the session's id.
 type About struct {
 	SessionID  string `json:"session_id"`
 	WorkingDir string `json:"working_dir"`
