@@ -6,9 +6,9 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// TestOthersAtTheHooksOfClaude: every event of Cursor and of Copilot CLI that reaches the hooks of
-// Claude Code is recognised as foreign.
-func TestOthersAtTheHooksOfClaude(t *testing.T) {
+// TestEventsOfOtherAgentsAreForeign: every event of Cursor and of Copilot CLI that reaches the
+// hooks of Claude Code is recognised as foreign.
+func TestEventsOfOtherAgentsAreForeign(t *testing.T) {
 	for _, s := range samples(t, hostSamples(t)) {
 		m, err := codehook.Parse(codehook.Input{Agent: codehook.Claude, Event: s.event, Data: s.data})
 		if err != nil {

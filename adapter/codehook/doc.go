@@ -16,7 +16,7 @@
 //	  readCall                   vocabulary.go  the tool call, in our names
 //	  foreign, empty             parse.go       events about which no plugin is called
 //	Moment.Fire                  fire.go
-//	  firing.run                 moments.go     one function a kind; the result is a wish
+//	  firing.run                 fire.go        calls the function of the kind, in moments.go; the result is a wish
 //	    call.toAgents            vocabulary.go  a rewritten call, in the agent's names
 //	  within                     within.go      reduces the wish to what the agent can do
 //	  encode                     encode.go      one encoder an agent: claude.go, codex.go, …

@@ -115,7 +115,7 @@ func TestSilence(t *testing.T) {
 		{"a title", codehook.OpenCode, "", `{"event":"experimental.chat.system.transform","input":{"sessionID":"s"},"output":{"system":["You are a title generator. You …"]}}`, "", true},
 		{"a subagent's session", codehook.OpenCode, "", `{"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","parentID":"p"}}}}}`, "", true},
 		{"the end of a session without an id", codehook.OpenCode, "", `{"event":"dispose","input":null,"output":null}`, "", true},
-		{"before a call that may not compact", codehook.Gemini, "", `{"hook_event_name":"PreCompress","trigger":"auto"}`, "", true},
+		{"a check before each call to the model, which seldom compacts", codehook.Gemini, "", `{"hook_event_name":"PreCompress","trigger":"auto"}`, "", true},
 		{"a compaction", codehook.Gemini, "", `{"hook_event_name":"PreCompress","trigger":"manual"}`, "", false},
 		{"a piece of a reply without text", codehook.Gemini, "", `{"hook_event_name":"AfterModel","llm_response":{"candidates":[{"content":{"parts":[]}}]}}`, "", true},
 		{"no candidates", codehook.Gemini, "", `{"hook_event_name":"AfterModel","llm_response":{"candidates":[]}}`, "", true},

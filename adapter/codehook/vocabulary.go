@@ -28,7 +28,7 @@ type argument struct {
 // The units of agents.
 const (
 	millis = "ms"   // milliseconds; ours are seconds
-	zero   = "zero" // lines convertNumber from 0; ours are convertNumber from 1
+	zero   = "zero" // lines counted from 0; ours are counted from 1
 )
 
 // arg parses "file_path|path=path/ms": the agent's names, our name, and the agent's unit. A single
