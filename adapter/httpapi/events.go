@@ -28,7 +28,7 @@ type gap struct {
 type place struct {
 	filter EventFilter
 	gap    *gap   // nil: none
-	seen   uint64 // events up to this id need no further gap
+	seen   uint64 // no gap is reported for events up to this id
 }
 
 func (a *api) addEvents() {

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// TestCursor: a cursor is safe in a URL and gives back its place. Any other text, and a cursor of
+// another list, is refused.
 func TestCursor(t *testing.T) {
 	for _, place := range []string{"1", "a/b c?&=", "ü\x00\xff"} {
 		c := Cursor("runs", place)

@@ -134,9 +134,9 @@ var tags = []*huma.Tag{
 	{Name: "hooks", Description: "Events of other agents, and the daemons that answer them."},
 }
 
-// newConfig returns the configuration of huma: only JSON, no pages (which would load scripts from
-// other servers), and no links in answers (which the answers of docs/protocols/python.md, row P50,
-// do not have).
+// newConfig returns the configuration of huma. Bodies are JSON only. There are no pages of
+// documentation, because they would load scripts from other servers. Answers have no links to
+// schemas, because those of docs/protocols/python.md, row P50, have none.
 func newConfig(o *Options) huma.Config {
 	security := []map[string][]string{{"bearer": {}}, {"basic": {}}}
 	if o.Token.Empty() {

@@ -97,8 +97,8 @@ func refName(s *huma.Schema) string {
 	return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 }
 
-// setNullable corrects two assumptions of huma: that every list may be null, and that nothing with
-// its own schema may be. asked is set for schemas that requests are checked against.
+// setNullable corrects two assumptions of huma: that every list may be null, and that no value with
+// its own schema may be null. asked is true for schemas against which requests are checked.
 func setNullable(name string, p *huma.Schema, asked bool) {
 	switch null := mayBeNull[name]; {
 	case null && p.Ref != "":
