@@ -106,8 +106,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestOffer: the offered rule allows the command itself. It is a prefix only if it is known what
-// may follow.
+// TestOffer: the offered rule allows the command itself. It is a prefix only if programs.go lists
+// what may follow.
 func TestOffer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("prefixes are for /bin/sh")

@@ -2,10 +2,10 @@
 // project.
 //
 // A [Rule] is one exact command line, or the first words of one. A prefix is compared with the
-// words of a simple command, never with text: a line that is more than one program and its
-// arguments matches no prefix. programs.go lists what may follow an offered prefix, so that options
-// that run other programs, write files or lead out of the project still need a question. Any
-// argument may follow only a prefix that the user has typed.
+// words of a simple command, never with text. A line matches no prefix if it is more than one
+// program and its arguments. programs.go lists the words that may follow an offered prefix. So
+// options that run other programs, write files or lead out of the project still need a question.
+// Any argument may follow a prefix that the user has typed.
 //
 // The rules are in one file of the user's state directory, by the path of the project. A repository
 // cannot contain rules.
@@ -17,6 +17,6 @@
 //	  Project.Allows      the rules that are on disk now
 //	    Rule.Allows
 //	      Words           words.go: splits one simple command
-//	      program.takes   programs.go: what may follow a prefix
+//	      program.allows  programs.go: what may follow a prefix
 //	  Offer               the rule that the user could make of it
 package approval

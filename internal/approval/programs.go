@@ -9,15 +9,15 @@ import (
 // uses that are not listed are approved as whole lines, because a list of dangerous ones would
 // never be complete.
 type program struct {
-	subs    []string       // subcommands, one of which belongs to the prefix; nil: only the program is the prefix
-	named   []string       // those of subs that need the name of a script after them, which belongs to the prefix too
+	subs    []string       // subcommands; the prefix is the program and one of them; nil: it is the program alone
+	named   []string       // those of subs that run a script; its name follows them and is part of the prefix
 	under   map[string]sub // those of subs with their own rules
 	options                // what may follow the prefix
 }
 
 // A sub is a subcommand with its own rules.
 type sub struct {
-	words   []string // one of these must follow, and belongs to the prefix too; nil: none must
+	words   []string // one of these must follow, and is part of the prefix; nil: no further word is needed
 	options *options // what may follow; nil: the same as for other subcommands
 }
 
@@ -106,17 +106,17 @@ func plain(word string) bool {
 	return word != "" && word[0] != '-' && !strings.ContainsAny(word, "=/ ")
 }
 
-// takes reports whether these words may run without a question. The first n belong to the prefix.
-func (p program) takes(words []string, n int) bool {
+// allows reports whether these words may run without a question. The first n belong to the prefix.
+func (p program) allows(words []string, n int) bool {
 	o := p.options
 	if n > 1 && p.under[words[1]].options != nil {
 		o = *p.under[words[1]].options
 	}
-	return !slices.ContainsFunc(words[n:], func(word string) bool { return leadsOut(word) || !o.take(word) })
+	return !slices.ContainsFunc(words[n:], func(word string) bool { return leadsOut(word) || !o.allowsWord(word) })
 }
 
-// take reports whether a word may follow.
-func (o options) take(word string) bool {
+// allowsWord reports whether a word may follow the prefix.
+func (o options) allowsWord(word string) bool {
 	switch {
 	case len(word) < 2 || word[0] != '-':
 		return !o.strict || !strings.Contains(word, "=") && !strings.HasPrefix(word, "@") // pytest @file reads options from the file

@@ -68,18 +68,19 @@ func (r Rule) Allows(line string) bool {
 		return true
 	}
 	p, known := programs()[r.Prefix[0]]
-	return known && p.prefix(words) == len(r.Prefix) && p.takes(words, len(r.Prefix))
+	return known && p.prefix(words) == len(r.Prefix) && p.allows(words, len(r.Prefix))
 }
 
-// Offer returns the rule that a user could make of a command line: a prefix if it is known what may
-// follow it, else the whole line. ok is false if the line cannot be approved.
+// Offer returns the rule that a user could make of a command line. It is a prefix if programs.go
+// lists the program and lets the other words follow; otherwise it is the whole line. ok is false if
+// the line cannot be approved.
 func Offer(line string) (r Rule, ok bool) {
 	if len(line) > maxLine || strings.TrimSpace(line) == "" {
 		return Rule{}, false
 	}
 	if words, ok := shellWords(line); ok {
 		if p, known := programs()[words[0]]; known {
-			if n := p.prefix(words); n > 0 && p.takes(words, n) {
+			if n := p.prefix(words); n > 0 && p.allows(words, n) {
 				return Rule{Prefix: words[:n]}, true
 			}
 		}
@@ -110,8 +111,9 @@ func shellWords(line string) ([]string, bool) {
 	return Words(line)
 }
 
-// Command returns the command line in the arguments of a call of the shell tool. The tool uses the
-// last of several arguments that differ only in case, so a call with more than one has none here.
+// Command returns the command line in the arguments of a call of the shell tool. ok is false for a
+// call with several such arguments that differ only in case, because the tool would use only the
+// last of them.
 func Command(arguments json.RawMessage) (line string, ok bool) {
 	n, fields := 0, rawjson.Fields(arguments, rawjson.Space(arguments, 0))
 	for fields.Next() {
