@@ -27,6 +27,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
+// TestTyping: a mention is being typed until its word, or its quotes, have ended.
 func TestTyping(t *testing.T) {
 	for text, want := range map[string]string{"see @ma": "ma", "@": "", "@\"my fi": "my fi"} {
 		if word, _, ok := Typing(text); !ok || word != want {

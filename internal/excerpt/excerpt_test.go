@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 )
 
+// TestExcerpts: a text is cut between two characters, and the result is valid UTF-8.
 func TestExcerpts(t *testing.T) {
 	for _, c := range []struct {
 		text     string

@@ -2,6 +2,8 @@ package guard
 
 import "testing"
 
+// TestMark: a mark matches the limits with its value under its mask, and only its own text is
+// parsed.
 func TestMark(t *testing.T) {
 	m := Mark{Value: 0xabc00000, Mask: ^uint64(0xfffff)}
 	for limit, want := range map[uint64]bool{0xabc00000: true, 0xabc00001: true, 0xabcfffff: true, 0xabd00000: false, 0: false, ^uint64(0): false} {
