@@ -157,7 +157,8 @@ func (l *listing) get(key string) string {
 	return text
 }
 
-// override applies flags and variables as openModel of the daemon does.
+// override applies flags and variables, with the same precedence as Core.openModel of package
+// daemon.
 func (l *listing) override(o Overrides) {
 	source, name, model := FromFlag, "--model", o.Model
 	if model == "" {

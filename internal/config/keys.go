@@ -13,7 +13,7 @@ type Section struct {
 type Key struct {
 	Name      string
 	Default   string // the value without the key, as TOML; "": Otherwise describes it
-	Otherwise string // what applies without the key, in words, if that is not a value
+	Otherwise string // the effect of leaving the key out, in words, if there is no default value
 	Example   string // a value as TOML, if there is no Default
 	Doc       string // what the key does, in a sentence
 }

@@ -19,6 +19,7 @@ func load(t *testing.T, text string) (*config.Config, error) {
 	return config.Load(file)
 }
 
+// TestLimits: every limit is read in its unit, and an invalid value is an error that names the key.
 func TestLimits(t *testing.T) {
 	c, err := load(t, `[plugins.notes.limits]
 memory = "256MB"

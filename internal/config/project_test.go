@@ -21,6 +21,7 @@ func projectWith(t *testing.T, text string) string {
 	return root
 }
 
+// TestLoadProject: the config of each plugin is read, and a missing file is an empty one.
 func TestLoadProject(t *testing.T) {
 	p, err := LoadProject(projectWith(t, "[plugins.notes]\nconfig = { level = 3 }\n[plugins.\"kaged:x\".config]\na.b = true\n"))
 	want := map[string]map[string]any{"notes": {"level": int64(3)}, "kaged:x": {"a": map[string]any{"b": true}}}

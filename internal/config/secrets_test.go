@@ -25,6 +25,7 @@ token = "hunter2"
 port = 8200
 `
 
+// TestLoadSecrets: names are secrets, and the tables of plugins are not.
 func TestLoadSecrets(t *testing.T) {
 	s, err := LoadSecrets(write(t, secretsText))
 	if err != nil {
