@@ -9,7 +9,7 @@
 //	Table.Text …        one key each, with a problem if the value is wrong   table.go
 //	└─ Value.Text …     the same for a value                                 value.go
 //	Table.End           reports the keys that were not read
-//	Table.Err           all problems, in the order of the lines              problem.go
+//	Table.Err           all problems, in the order of the lines              table.go
 //
-// What it is not: it does not know what the keys mean. Its callers do.
+// The package does not know what the keys mean. Its callers do.
 package document

@@ -70,7 +70,8 @@ func (t *Table) End() {
 	}
 }
 
-// EndWarning reports them as warnings, for manifests with keys for other tools or later versions.
+// EndWarning reports every key that was not read as a warning, for manifests with keys for other
+// tools or later versions.
 func (t *Table) EndWarning() {
 	for v, fix := range t.unknown() {
 		v.WarnKey(fix, "unknown key, ignored")
@@ -240,7 +241,7 @@ func (t *Table) Err() error {
 	return &Error{Problems: t.Problems()}
 }
 
-// Problems returns the same as a list.
+// Problems returns all problems of the file as a list.
 func (t *Table) Problems() []Problem { return inOrder(t.Self.problems) }
 
 // Warnings returns all warnings about the file, in the order of its lines.
