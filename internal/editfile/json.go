@@ -53,8 +53,8 @@ func RemoveJSON(data []byte, path []string) ([]byte, error) {
 	return firstGood(data, []splice{doc.removal(path)}, want, parseJSON)
 }
 
-// ReadJSON reads a file as the functions above do, with comments. An empty text is an empty object;
-// numbers stay as written.
+// ReadJSON reads a file as SetJSON and RemoveJSON do, with comments. An empty text is an empty
+// object; numbers stay as written.
 func ReadJSON(data []byte) (map[string]any, error) {
 	if strings.TrimSpace(string(data)) == "" {
 		return map[string]any{}, nil

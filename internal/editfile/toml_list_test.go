@@ -48,6 +48,8 @@ func TestDropTOMLTables(t *testing.T) {
 	}
 }
 
+// TestMaskTOML: the hidden values are replaced, also inside lists and tables, and every other byte
+// stays.
 func TestMaskTOML(t *testing.T) {
 	hide := func(path []string, _ string) string {
 		if slices.Contains(path, "token") {
