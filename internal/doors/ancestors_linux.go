@@ -42,7 +42,7 @@ func outside(pid int, own map[int]bool) error {
 // now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
-		s, name, err := look(at)
+		s, name, err := statusAndName(at)
 		switch {
 		case child != 0 && !isChild(child, at):
 			return true, unknown("its ancestors change too fast")
@@ -55,15 +55,15 @@ func climb(pid int, own map[int]bool) (moved bool, err error) {
 		case isJail(name):
 			return false, &Refusal{Inside: true, Reason: "the caller is in a sandbox of Patchbay's"}
 		case name == "" && child != 0: // a process that is ending, perhaps a jail, has no name any more
-			return true, unknown(fmt.Sprintf("process %d, one of its ancestors, does not say what it is", at))
+			return true, unknown(fmt.Sprintf("process %d, one of its ancestors, has no name any more", at))
 		}
 		at, child = s.parent, at
 	}
 	return false, nil
 }
 
-// look returns the status and the name of a process.
-func look(pid int) (status, string, error) {
+// statusAndName returns the status and the name of a process.
+func statusAndName(pid int) (status, string, error) {
 	s, err := statusOf(pid)
 	if err != nil {
 		return status{}, "", err

@@ -19,11 +19,11 @@ import (
 // itself.
 const namePrefix = "patchbay-door/"
 
-// Announce makes a listener known as a daemon's to every process that can connect to it: it binds
-// an abstract Unix socket whose name contains the address. /proc/net/unix lists all such names in
-// the network namespace, of all users, and the kernel removes a name with its process. Announce
-// closes connections that were made before the announcement, because a broker that made one could
-// not have seen it.
+// Announce tells every process that can connect to a listener that the listener is a daemon's. For
+// that it binds an abstract Unix socket whose name contains the address. /proc/net/unix lists all
+// such names in the network namespace, of all users, and the kernel removes a name with its
+// process. Announce closes connections that were made before the announcement, because a broker
+// that made one could not have seen it.
 func Announce(l *net.TCPListener) (*Door, error) {
 	local, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
