@@ -69,6 +69,8 @@ func TestRequestsKeepWhatTheAgentWrote(t *testing.T) {
 	}
 }
 
+// TestCleanedEnvironment: only allowed variables are passed on, without secrets and without the
+// project's directories.
 func TestCleanedEnvironment(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
@@ -114,6 +116,7 @@ func TestTheLogIsLimited(t *testing.T) {
 	}
 }
 
+// TestClosed: the file is read as it was written, and any other content is an error.
 func TestClosed(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if _, err := ReadClosed(state); !errors.Is(err, ErrNoClosed) {

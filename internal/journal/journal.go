@@ -24,8 +24,8 @@ const (
 	maxBytes   = 256 << 20
 )
 
-// none stands in a topic for the session of an event without one, and for the turn of an event that
-// is not indexed by turn. No session and no turn has this id.
+// none replaces the session in the topic of an event without a session, and the turn in that of an
+// event that is not indexed by turn. No session and no turn has this id.
 const none = "-"
 
 // page is how many records are read at a time if only a few of many are wanted.
