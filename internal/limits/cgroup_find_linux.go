@@ -21,7 +21,7 @@ const hostLeaf = "patchbay-host"
 // file system: "/", or a directory in tests.
 //
 //	findCgroup ─► ownCgroup ─► usable     reads only
-//	divide ─► moveIn ─► cgroup.subtree_control
+//	divide ─► move ─► cgroup.subtree_control
 type cgroupTree struct {
 	root   string
 	dir    string // the cgroup to be divided, under root
@@ -162,7 +162,7 @@ func (t *cgroupTree) divided() bool {
 	return (!t.memory || slices.Contains(down, "memory")) && (!t.pids || slices.Contains(down, "pids"))
 }
 
-// handDown returns the text that passes them down.
+// handDown returns the text for cgroup.subtree_control that passes the controllers down.
 func (t *cgroupTree) handDown() string {
 	var enable []string
 	if t.memory {

@@ -65,8 +65,8 @@ func Supported() Support {
 	return support(tree, err, nprocObstacle("/", os.Getuid()))
 }
 
-// support returns the Support for a cgroup tree. tree is nil, and noTree says why, if there is
-// none. noCount says why the processes of the user cannot be counted, or is nil.
+// support returns the Support for a cgroup tree. If there is no tree, noTree says why. If the
+// processes of the user cannot be counted, noCount says why.
 func support(tree *cgroupTree, noTree, noCount error) Support {
 	alone := Enforcement{By: byRlimit, Note: "for each process by itself"}
 	s := Support{Memory: Enforcement{By: byCgroup}, Processes: Enforcement{By: byCgroup}, Files: alone, CPU: alone}
