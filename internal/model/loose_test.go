@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 )
 
+// TestLooseTypes: a text is the value or its JSON. A number is the integer part, or 0 if it is not
+// exact.
 func TestLooseTypes(t *testing.T) {
 	for _, c := range []struct {
 		json string

@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
 
+// TestParseName: a name is PROVIDER:NAME, and an error says how to write it.
 func TestParseName(t *testing.T) {
 	for _, c := range []struct{ in, provider, name, err string }{
 		{"anthropic:claude", "anthropic", "claude", ""},
@@ -38,6 +39,8 @@ func TestParseName(t *testing.T) {
 	}
 }
 
+// TestWithAnotherModel: the settings of the endpoint stay for the same provider, and are reset for
+// another one.
 func TestWithAnotherModel(t *testing.T) {
 	c := Config{Provider: ProviderOpenAI, Name: "a", BaseURL: "http://x/v1", Window: 5}
 	same, err := c.With("openai:b")

@@ -32,6 +32,7 @@ func TestTheListenerMayBeNil(t *testing.T) {
 	})
 }
 
+// TestSeveralToolCalls: all calls of a reply are returned, with our names of the tools.
 func TestSeveralToolCalls(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		f.play(t, modeltest.Reply{Text: "Looking.", Tools: []modeltest.Tool{
@@ -86,6 +87,8 @@ func TestIDsAreUniqueInAConversation(t *testing.T) {
 	})
 }
 
+// TestStopReasons: each provider's word for the end of a reply becomes one of our reasons, and an
+// unknown word becomes StopEnd.
 func TestStopReasons(t *testing.T) {
 	words := map[string]map[string]StopReason{
 		ProviderAnthropic: {

@@ -84,6 +84,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
+// TestRetryAfterFormats: the header is read as seconds, as milliseconds or as a date. Invalid
+// values count as 0, and long times are limited.
 func TestRetryAfterFormats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a clock that stands still
 		date := time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat)
@@ -135,6 +137,7 @@ func TestAnUnreachableServerIsAskedAgain(t *testing.T) {
 	})
 }
 
+// TestTooLong: an error about the length of the conversation is ErrTooLong and is not tried again.
 func TestTooLong(t *testing.T) {
 	bodies := map[string][]string{
 		ProviderAnthropic: {
