@@ -17,5 +17,5 @@
 // a plugin's environment (env.go), tables of hooks at points (spot.go), values of a payload
 // (value.go), calls that fail (failure.go).
 //
-// What it is not: it speaks no protocol, and it starts no plugin.
+// The package itself speaks no protocol and starts no plugin.
 package dialect

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// TestWithFix: the fix is a part of the error's text, and available by itself. Without an error or
+// a fix, nothing is added.
 func TestWithFix(t *testing.T) {
 	err := WithFix(io.EOF, "write more")
 	fixer, ok := errors.AsType[interface {

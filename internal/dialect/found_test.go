@@ -17,6 +17,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// TestFoldersIn: folders, links to folders and links to nothing are listed by name. Hidden folders
+// and files are left out.
 func TestFoldersIn(t *testing.T) {
 	place := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(place, "b"), 0o755))
@@ -37,6 +39,7 @@ func TestFoldersIn(t *testing.T) {
 	}
 }
 
+// TestExaminePlace: a place that is not a folder is a problem, and a missing one is not.
 func TestExaminePlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
@@ -53,6 +56,7 @@ func TestExaminePlace(t *testing.T) {
 	}
 }
 
+// TestReadManifest: a manifest that is too large is refused, and an error names the file once.
 func TestReadManifest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "manifest")
 	must(t, os.WriteFile(file, make([]byte, 1024), 0o600))
@@ -68,6 +72,7 @@ func TestReadManifest(t *testing.T) {
 	}
 }
 
+// TestFirstProblem: the error has the first problem with its place, and the number of further ones.
 func TestFirstProblem(t *testing.T) {
 	p := Problem{Path: "f", Line: 2, Column: 3, Message: "m"}
 	for want, problems := range map[string][]Problem{
@@ -91,6 +96,8 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 	}
 }
 
+// TestRefuseTwins: of two plugins with one name the second is skipped. A broken plugin takes no
+// name.
 func TestRefuseTwins(t *testing.T) {
 	all := []Found{{Name: "a", Path: "0", State: Broken}, {Name: "a", Path: "1"}, {Name: "b", Path: "2"}, {Name: "a", Path: "3"}}
 	RefuseTwins(all)

@@ -7,6 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
+// TestConnection: an entry is found in any table. The error names the points that are possible.
 func TestConnection(t *testing.T) {
 	own := []Spot{{"begin", hook.TurnBegin}, {"end", hook.TurnDone}}
 	more := []Spot{{"begin", hook.SessionStart}}
