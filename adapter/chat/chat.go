@@ -35,7 +35,7 @@ type Log interface {
 	Compact(ctx context.Context, c session.Compaction) error
 }
 
-// Every host uses the same tools and calls of tools.
+// The types of tools, which all adapters share.
 type (
 	Tool       = adapter.Tool
 	Call       = adapter.Call

@@ -80,7 +80,7 @@
 //	                    model.reply                     plugins change text and tool calls
 //	    keepReply                                       stores the reply, with its tool calls
 //	    runTools                         tools.go       several at once, results in order
-//	      toolCall.run                   toolcall.go
+//	      toolCall.run                   toolcall.go    through adapter.ToolCall.Run, whose steps these are:
 //	        before      tool.before                     changes the call, or answers it
 //	        resolve     tool.resolve                    answers it
 //	        execute                                     checks name, arguments and approval; runs the tool

@@ -21,6 +21,6 @@
 // instead. Run returns an error only for what the model cannot fix: a working directory that is
 // gone, a host that is closing.
 //
-// What it is not: it asks for no approval (the agent does), keeps no state between calls, and is no
-// sandbox for the processes that the shell starts.
+// The package asks for no approval; the agent does. It keeps no state between calls, and does not
+// confine the processes that the shell starts.
 package builtin

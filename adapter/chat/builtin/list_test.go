@@ -55,6 +55,8 @@ func TestList(t *testing.T) {
 	})
 }
 
+// TestListIsBounded: a list has at most listMax entries. Near entries are listed first, and a note
+// says that there are more.
 func TestListIsBounded(t *testing.T) {
 	b := newBench(t, Options{})
 	for i := range listMax + 200 {
@@ -68,6 +70,8 @@ func TestListIsBounded(t *testing.T) {
 	contains(t, got, "zoo  0 B\n", "[there is more: 1000 entries are shown") // near entries are listed
 }
 
+// TestGlob: * matches within one part of a path, ** any number of parts, and a pattern without a
+// slash the last part.
 func TestGlob(t *testing.T) {
 	for _, c := range []struct {
 		pattern, name string
