@@ -31,9 +31,8 @@ func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	return err
 }
 
-// supersedes reports whether the record new counts instead of the record old, which was written
-// before it for the same run. The record with more attempts counts; if both have the same number,
-// the old one.
+// supersedes reports which of two records of one run counts: true if it is the later one. The
+// record with more attempts counts; if both have the same number, the earlier one does.
 func supersedes(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
 // Run returns the run with an id, or [ErrNoRun].

@@ -119,7 +119,8 @@ func (w *watch) errors() <-chan error {
 	return w.system.Errors
 }
 
-// matters ignores writes to other files than manifests: agents may write their own files all day.
+// matters ignores writes to files with another extension than manifests: agents may write their own
+// files all day.
 func (w *watch) matters(e fsnotify.Event) bool {
 	return e.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) || filepath.Ext(e.Name) == filepath.Ext(manifestFile)
 }

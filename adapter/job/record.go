@@ -22,7 +22,7 @@ func (s Status) Over() bool { return s != Running && s != Waiting }
 
 // A Run is one run of an agent, with all its attempts.
 type Run struct {
-	ID        string    `json:"id"` // AGENT/SCHEDULE/TIME, which sorts
+	ID        string    `json:"id"` // AGENT/SCHEDULE/TIME; sorted as text, the runs of a schedule are in order
 	Agent     string    `json:"agent"`
 	Schedule  string    `json:"schedule"`
 	Tick      time.Time `json:"tick"`   // when it was due

@@ -65,7 +65,7 @@ type Report struct {
 	Notice
 	Manifest *Manifest
 	Run      *Run
-	Output   string // the end of what the agent printed
+	Output   string // the last lines that the agent printed
 }
 
 func (r *Runner) init() {

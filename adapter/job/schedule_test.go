@@ -110,10 +110,10 @@ func TestDaylightSaving(t *testing.T) {
 	}
 }
 
-// TestOccasion compares a year of instantOf, in zones with different rules, with a clock that is
-// read every minute. The instant of a reading is when the clock first shows that reading or a later
-// one.
-func TestOccasion(t *testing.T) {
+// TestInstantOf: the instant of a reading is when a clock first shows that reading or a later one.
+// The test compares a year of instants, in zones with different rules, with a clock that is read
+// every minute.
+func TestInstantOf(t *testing.T) {
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "America/Nuuk", "UTC"} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{zone: zone(t, name)}
