@@ -87,8 +87,8 @@ func projectSession(root string) string {
 }
 
 // callContext returns the `_context` of a call. An empty projectRoot means the host's project. An
-// empty sessionID means no session, as in a call by hand: the call gets an id that is the same for
-// every such call in a project, so that a plugin which stores data by session finds it again.
+// empty sessionID means that there is no session, as in a call by hand. All such calls in a project
+// get the same id, so that a plugin which stores data by session finds it again.
 func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 	c := callContext{
 		sessionID:   sessionID,

@@ -6,8 +6,8 @@
 // plugin declares; it starts nothing. The other half, below, finds plugins, runs them and
 // translates.
 //
-// What it is not: it enforces only the capabilities on storage; the sandbox enforces the others. It
-// does not decide what a plugin's failure does to an event; dialect.Failures does.
+// The package enforces only the capabilities on storage; the sandbox enforces the others. What a
+// plugin's failure does to an event is decided by dialect.Failures.
 //
 //	Dialect.Find                  directories and manifests              find.go
 //	Dialect.Open                  checks the configuration               kaged.go

@@ -43,7 +43,7 @@ func (d *Dialect) Points() []hook.Point {
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
 	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
-		all = append(all, lookIn(dir))
+		all = append(all, describeIn(dir))
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name, b.Name) })
 	dialect.RefuseTwins(all)
@@ -55,14 +55,15 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	return dialect.ExaminePlace(pluginsDir(env))
 }
 
-// lookIn describes the plugin in one folder of that directory. The folder may be a link to nothing.
-func lookIn(dir string) dialect.Found {
+// describeIn describes the plugin in one folder of that directory. The folder may be a link to
+// nothing.
+func describeIn(dir string) dialect.Found {
 	if _, err := os.Stat(dir); err != nil {
 		f := newFound(dir)
 		f.broken(fmt.Errorf("%s: %w", dir, dialect.Cause(err)))
 		return f.Found
 	}
-	return look(dir, "")
+	return describe(dir, "")
 }
 
 // At returns the plugin of a directory, or of a manifest file.
@@ -76,14 +77,14 @@ func (d *Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
 	case err != nil:
 		return dialect.Found{}, false
 	case info.IsDir():
-		return look(path, ""), len(manifestsIn(path)) > 0
+		return describe(path, ""), len(manifestsIn(path)) > 0
 	}
 	dir, file := filepath.Split(path)
-	return look(filepath.Clean(dir), file), slices.Contains(manifestNames, file)
+	return describe(filepath.Clean(dir), file), slices.Contains(manifestNames, file)
 }
 
-// look reads a plugin's manifest. file is its name; with "" look searches for it.
-func look(dir, file string) dialect.Found {
+// describe reads a plugin's manifest. file is its name; with "" describe searches for it.
+func describe(dir, file string) dialect.Found {
 	f := newFound(dir)
 	if file == "" {
 		there := manifestsIn(dir)
@@ -108,7 +109,7 @@ func manifestsIn(dir string) []string {
 	})
 }
 
-// found is a dialect.Found that look fills in.
+// found is a dialect.Found that describe fills in.
 type found struct{ dialect.Found }
 
 func newFound(dir string) *found {

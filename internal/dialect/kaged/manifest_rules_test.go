@@ -263,7 +263,7 @@ func TestSchemasOfAManifest(t *testing.T) {
 			text: "config_schema: {maximum: 1e999999999}", problems: []string{
 				"7:26: config_schema.maximum: the number is too large or too small"}},
 		{rule: "a schema that allows no object is a warning", text: "config_schema: {type: array}", warnings: []string{
-			"7:23: config_schema.type: no value will fit: what is checked is always an object"}},
+			"7:23: config_schema.type: no value can fit: the checked value is always an object"}},
 		{rule: "a schema must not be too large",
 			text: "config_schema: {enum: [" + strings.Repeat("1,", 2000) + "]}", problems: []string{
 				"7:16: config_schema: is too large: 2002 values, at most 2000"}},

@@ -88,7 +88,7 @@ func (c *checker) schema(e document.Value) *schema.Schema {
 		e.Below(f.At).Warn("", "%s", f.Message)
 	}
 	if t := e.Get("type"); t.Kind() == document.String && !t.Says("object") {
-		t.Warn("", "no value will fit: what is checked is always an object")
+		t.Warn("", "no value can fit: the checked value is always an object")
 	}
 	return s
 }

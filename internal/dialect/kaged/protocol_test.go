@@ -10,6 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
+// TestInitializeParams: the params have all fields in their order, and objects and lists are never
+// null.
 func TestInitializeParams(t *testing.T) {
 	h := hello{daemonVersion: "1.2", pluginName: "p", storageAvailable: true,
 		projects: []string{"a \"b\"", "two"}, config: json.RawMessage(`{ "n": 1 }`)}

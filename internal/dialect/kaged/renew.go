@@ -21,7 +21,7 @@ type renewal struct {
 	waiter chan error // nil: no restart was requested
 }
 
-// expect returns the channel that will get the error of the next start, or nil.
+// expect returns a channel that gets the result of the next start: its error, or nil.
 func (r *renewal) expect() <-chan error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
