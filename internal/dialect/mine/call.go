@@ -63,7 +63,7 @@ func (p *plugin) ended(r *proc.Result) error {
 		return nil
 	}
 	if said := saidOn(r.Stderr); said != nil {
-		return p.heed(said)
+		return p.refusalIn(said)
 	}
 	if words := lastWords(r.Stderr); words != "" {
 		return hook.Failure(hook.Crash, errors.New(words))
@@ -88,9 +88,9 @@ func saidOn(stderr string) *errorObject {
 	return parseError(o)
 }
 
-// heed returns the failure for an error object. It also remembers a plugin that refuses the
+// refusalIn returns the failure for an error object. It also remembers a plugin that refuses the
 // protocol's version, which is then not called again.
-func (p *plugin) heed(said *errorObject) error {
+func (p *plugin) refusalIn(said *errorObject) error {
 	if said.outdated() {
 		p.outdated.Store(said)
 		return hook.Failure(hook.Outdated, said)
@@ -112,7 +112,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 		p.noise.TakeAnswer(cut(string(r.Stdout)))
 	}
 	if said, ok := errors.AsType[*errorObject](err); ok {
-		err = p.heed(said)
+		err = p.refusalIn(said)
 	}
 	return c, err
 }

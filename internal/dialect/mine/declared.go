@@ -40,7 +40,7 @@ func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 }
 
 // Judge reads the answer of a transform hook as a host does, without applying it. context is what
-// the hook was sent. notes are what the answer has that is ignored.
+// the hook was sent. notes list the parts of the answer that are ignored.
 func Judge(stage string, context json.RawMessage, stdout []byte) (notes []string, err error) {
 	c, err := parseReply(stdout)
 	if err != nil || c == nil {

@@ -17,6 +17,6 @@
 //	CheckHealth         lifecycle.go   sends the event health; Status returns the answer
 //	Close               lifecycle.go   sends the event shutdown
 //
-// What it is not: it does not run the user's commands and parses no arguments. adapter/command
-// does, and fires the four points. The names and limits of the protocol are in protocol.go.
+// The package neither parses nor runs the user's commands. adapter/command does, and fires the four
+// points. The names and limits of the protocol are in protocol.go.
 package mine

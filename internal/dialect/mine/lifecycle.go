@@ -83,8 +83,8 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 }
 
 // checkHealth sends the event health. The status has an error if the plugin reports one or cannot
-// be started. A plugin that fails otherwise may not know the event, which is optional, so that is
-// only a doubt. A plugin that ends without an answer is well.
+// be started. Any other failure is only a doubt, because a plugin need not know this event. A
+// plugin that exits without an answer has neither an error nor a doubt.
 func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {

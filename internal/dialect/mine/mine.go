@@ -47,7 +47,7 @@ func (*Dialect) Points() []hook.Point {
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
 	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
-		all = append(all, look(dir, env))
+		all = append(all, describe(dir, env))
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name+":", b.Name+":") })
 	dialect.RefuseTwins(all)
@@ -62,7 +62,7 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	if _, err := os.Stat(filepath.Join(path, manifestFile)); err != nil {
 		return dialect.Found{}, false
 	}
-	return look(path, env), true
+	return describe(path, env), true
 }
 
 // Open makes a plugin ready for calls. It leaves no process running except those of standby.
@@ -89,8 +89,8 @@ func pluginsDir(env dialect.Env) string {
 	return env.InDataHome(Name, "plugins")
 }
 
-// look reads a plugin's manifest and checks whether its program can be started.
-func look(dir string, env dialect.Env) dialect.Found {
+// describe reads a plugin's manifest and checks whether its program can be started.
+func describe(dir string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
 	f.File = file
@@ -153,8 +153,8 @@ func explain(start *program.StartError) error {
 	return start
 }
 
-// otherProgram returns the name of the only executable file in the plugin's folder, or "" if there
-// is none, or several, or if path is not directly in that folder.
+// otherProgram returns the name of the only executable file in the plugin's folder. It returns ""
+// if there is none or more than one, or if path is not directly in that folder.
 func otherProgram(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {

@@ -119,8 +119,8 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 }
 
 // notify calls a notify hook, whose stdout is ignored: docs/protocols/mine.md, row M38. It is
-// drained, so that the plugin does not block; its beginning is for the error of a plugin that
-// failed and said so in the wrong place.
+// drained, so that the plugin does not block; its beginning is kept for the error message, because
+// a plugin that fails may write the reason to stdout instead of stderr.
 func (p *plugin) notify(ctx context.Context, invocation json.RawMessage) error {
 	result, err := p.run(ctx, invocation, 1<<10)
 	if err != nil {
