@@ -50,8 +50,8 @@ func (p *plugin) spec(verb string) proc.Spec {
 }
 
 // timeLeft formats the time that a context has left for the message of docs/protocols/dotagent.md,
-// row D41. It rounds up, to a whole second, a tenth or a twentieth, because some of the time has
-// passed since the deadline was set. The longer the time, the coarser the rounding.
+// row D41. It rounds up, because some of the time has passed since the deadline was set: to 50 ms
+// up to a second, to 100 ms up to ten seconds, and to whole seconds above.
 func timeLeft(ctx context.Context) string {
 	deadline, ok := ctx.Deadline()
 	if !ok {

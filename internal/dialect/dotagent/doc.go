@@ -3,7 +3,7 @@
 // argument, JSON on stdin and JSON on stdout.
 //
 //	Find                 dotagent.go   searches four places; the first plugin of a name wins
-//	Open                 plugin.go
+//	Open                 dotagent.go
 //	  learn              plugin.go     the verb info
 //	    parseInfo        manifest.go   what the plugin declares
 //	  CheckConfig        plugin.go     its config: the schema, then the verb validate

@@ -55,7 +55,7 @@ func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, s := range d.sightings(env) {
 		if !s.hidden {
-			found = append(found, look(s.name, s.path, env))
+			found = append(found, describe(s.name, s.path, env))
 		}
 	}
 	slices.SortFunc(found, func(a, b dialect.Found) int { return strings.Compare(a.Name, b.Name) })
@@ -68,7 +68,7 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || !ok {
 		return dialect.Found{}, false
 	}
-	return look(name, path, env), true
+	return describe(name, path, env), true
 }
 
 // Open calls info and checks the configuration. It leaves no process running except those of
@@ -117,7 +117,7 @@ type sighting struct {
 func (d *Dialect) sightings(env dialect.Env) []sighting {
 	var all []sighting
 	met := make(map[string]bool)
-	for _, dir := range apart(d.folders(env)) {
+	for _, dir := range distinct(d.folders(env)) {
 		for _, file := range d.listings.filesIn(dir) {
 			name, ok := pluginName(file)
 			path := filepath.Join(dir, file)
@@ -158,9 +158,9 @@ func resolve(dirs []string, env dialect.Env) []string {
 	return folders
 }
 
-// apart drops folders that do not exist, and second names of the same folder. On most systems /bin
-// is /usr/bin, and its thousands of names take a millisecond to read.
-func apart(folders []string) []string {
+// distinct drops folders that do not exist, and second names of the same folder. On most systems
+// /bin is /usr/bin, and its thousands of names take a millisecond to read.
+func distinct(folders []string) []string {
 	var out []string
 	var met []os.FileInfo
 	for _, dir := range folders {
@@ -193,9 +193,9 @@ func pluginName(file string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// look describes the plugin at a path. A file that is not executable is broken, and the error has
+// describe returns the plugin at a path. A file that is not executable is broken, and the error has
 // the chmod that fixes it: docs/protocols/dotagent.md, row D23.
-func look(name, path string, env dialect.Env) dialect.Found {
+func describe(name, path string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 	if !dialect.Executable(path) {
 		f.State, f.Err = dialect.Broken, &unstartable{program.Diagnose(path, env.Vars, nil)}
