@@ -12,6 +12,6 @@
 //	CallTool             plugin.go
 //	Close                session.go    the request shutdown, then the stop ladder
 //
-// What it is not: it does not decide what a plugin's failure does to an event (dialect.Failures
-// does). The names and limits of the protocol are in protocol.go.
+// What a plugin's failure does to an event is decided by dialect.Failures. The names and limits of
+// the protocol are in protocol.go.
 package scaffold

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// TestManifestName: docs/protocols/scaffold.md, row S30, says which names are allowed.
 func TestManifestName(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"a": true, "Git-Context9": true, strings.Repeat("a", 64): true,
@@ -26,6 +27,8 @@ func TestManifestName(t *testing.T) {
 	}
 }
 
+// TestManifestDefaults: only the name is required, and no other field causes a warning if it is
+// missing.
 func TestManifestDefaults(t *testing.T) {
 	m, err := parseManifest(json.RawMessage(`{"name":"p"}`))
 	if err != nil {
