@@ -65,7 +65,7 @@ func innermost(stack string, isPlugin func(path string) bool) place {
 }
 
 // culprit returns the place in a plugin at which an interpreter was blocked before it was ended.
-// loading is the file that was being loaded, which is not among the opened plugins yet; "": none.
+// loading is the file that was being loaded, or "". Its plugin is not among the opened ones yet.
 func (r *runner) culprit(stderr, loading string) place {
 	paths := map[string]bool{loading: loading != ""}
 	for _, p := range r.opened() {

@@ -20,6 +20,6 @@
 // The messages between host and runner are defined in messages.go. They are not part of the
 // protocol: both ends are in this package.
 //
-// What it is not: a sandbox. Plugins of one interpreter can reach each other, and what one does to
-// the process affects all of them.
+// An interpreter is not a sandbox. Its plugins can reach each other, and if one changes the
+// process, this affects all of them.
 package python

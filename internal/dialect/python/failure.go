@@ -145,8 +145,8 @@ func withoutName(line string) string {
 	return line
 }
 
-// raisedAt returns the type and the line of an exception. The text of a KeyError, for example, is
-// only the key.
+// raisedAt returns the type and the line of an exception. Its text alone may say too little: that
+// of a KeyError is only the key.
 func raisedAt(data json.RawMessage) string {
 	var r raisedJSON
 	if err := json.Unmarshal(data, &r); err != nil || r.Line == 0 {

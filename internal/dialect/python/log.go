@@ -113,8 +113,9 @@ func levelOf(letter string) slog.Level {
 	return slog.LevelInfo
 }
 
-// own removes from an error what other plugins wrote to the stderr of the interpreter.
-func (p *plugin) own(err error) error {
+// withoutOthersStderr removes from an error what other plugins wrote to the stderr of the
+// interpreter.
+func (p *plugin) withoutOthersStderr(err error) error {
 	if failed, ok := errors.AsType[*hook.Error](err); ok {
 		failed.Stderr = saidBy(failed.Stderr, p.name, stem(p.path))
 	}

@@ -113,7 +113,7 @@ func (p *plugin) loadAndAdd(ctx context.Context) error {
 }
 
 // ended returns the error of a file whose code ended the interpreter each time it was loaded. It
-// returns nil for nil.
+// returns any other error unchanged.
 func (p *plugin) ended(err error) error {
 	if !errors.Is(err, hook.Crash) {
 		return err
@@ -146,7 +146,7 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 		if errors.Is(err, context.DeadlineExceeded) && !i.answers(ctx) {
 			return p.hung(i, file)
 		}
-		err = p.own(loadFailure(p.path, err, i.process))
+		err = p.withoutOthersStderr(loadFailure(p.path, err, i.process))
 	}
 	if !errors.Is(err, hook.Crash) {
 		p.runner.inLoad.Store(false)

@@ -59,7 +59,8 @@ func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	return found
 }
 
-// At accepts any Python file, unless it is an executable script: docs/protocols/python.md, row P15.
+// At accepts every Python file in the plugins folder, and elsewhere every Python file that is not
+// an executable script: docs/protocols/python.md, row P15.
 func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || filepath.Ext(path) != ".py" {

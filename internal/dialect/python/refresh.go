@@ -46,7 +46,7 @@ func (p *plugin) enters(request string) bool {
 // changed reports whether the file has changed since it was last loaded. The caller holds
 // refreshing.
 func (p *plugin) changed() bool {
-	file, err := p.look()
+	file, err := p.fileInfo()
 	if err != nil {
 		if !p.missing {
 			p.log.Warn("plugin's file cannot be checked", "err", err, "removed", errors.Is(err, fs.ErrNotExist))
@@ -63,9 +63,9 @@ func (p *plugin) changed() bool {
 	return !os.SameFile(was, file) || !was.ModTime().Equal(file.ModTime()) || was.Size() != file.Size()
 }
 
-// look returns the state of the file. Some editors remove the old file before they write the new
-// one, so a file counts as removed only if it does not come back within replaceWait.
-func (p *plugin) look() (os.FileInfo, error) {
+// fileInfo returns the state of the file. Some editors remove the old file before they write the
+// new one, so a file counts as removed only if it does not come back within replaceWait.
+func (p *plugin) fileInfo() (os.FileInfo, error) {
 	file, err := os.Stat(p.path)
 	for waited := time.Duration(0); errors.Is(err, fs.ErrNotExist) && !p.missing && waited < replaceWait; waited += replaceWait / 10 {
 		time.Sleep(replaceWait / 10)

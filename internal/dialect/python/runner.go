@@ -183,7 +183,7 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	if errors.Is(err, context.DeadlineExceeded) && time.Since(began)+grace >= p.limit {
 		return nil, r.overdue(ctx, i, p, name)
 	}
-	return nil, p.own(callFailure(err, i.process))
+	return nil, p.withoutOthersStderr(callFailure(err, i.process))
 }
 
 // overdue handles a call without an answer. The runner itself enforces a handler's limit. If the
@@ -204,7 +204,8 @@ func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name st
 	return logged(hook.Timeout, fmt.Errorf("timed out after %ss: the interpreter was blocked at %s", seconds(p.limit), at))
 }
 
-// logOf returns the log of the plugin that at is in, or that of p if it is in none.
+// logOf returns the log of the plugin whose file has the place at, or the log of p if no plugin has
+// it.
 func (r *runner) logOf(at place, p *plugin) *slog.Logger {
 	for _, other := range r.opened() {
 		if other.path == at.path {
