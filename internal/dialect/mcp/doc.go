@@ -17,5 +17,5 @@
 //	  link.call               one request, with a token for its progress       link.go
 //	plugin.receiveNotification, asked   progress, log, changed lists, questions   incoming.go
 //
-// What it is not: an MCP server. adapter/mcp is one, for clients of Patchbay.
+// The package is the client. The MCP server, for clients of Patchbay, is package adapter/mcp.
 package mcp
