@@ -25,10 +25,10 @@ type bench struct {
 
 	wanted  map[string]bool   // checks to report
 	made    map[string]bool   // checks to run
-	results map[string]Result // of every check that was run, wanted or not
-	causes  map[string]string // for the id of a check that was not tried: the check that is the reason
+	results map[string]Result // of every check that was run, also of those that are not reported
+	causes  map[string]string // by the id of a check that was not tried: the id of the check because of which it was not
 
-	startMu sync.Mutex   // protects the next two: some checks start several processes at once
+	startMu sync.Mutex   // protects started and stuck: some checks start several processes at once
 	started bool         // a process of the plugin has been started
 	stuck   *startFailed // the first process could not be started; nil: it could
 

@@ -40,6 +40,6 @@
 //	  Report              check.go
 //	WriteJUnit            junit.go
 //
-// What it is not: it is not the test suite of this module, which is in internal/plugtest, and it
-// does not judge whether a plugin does what it is for.
+// The package is not the test suite of this module, which is in internal/plugtest. It checks the
+// protocol, and not whether a plugin is useful.
 package conformance

@@ -90,7 +90,7 @@ func (s *dotagentSuite) checks() []Check {
 			Fix:  "wait for the programs that you start, or end them before you exit"},
 		{ID: "dotagent.stdout.clean", Row: "D20", sums: true, needs: []string{info}, run: summary(sawNoise, "nothing but answers was printed"), Does: "looks for other text on stdout in all calls",
 			Rule: "Stdout has a JSON object in UTF-8 and nothing else. Text for people goes to stderr.",
-			Fix:  "print to stderr what is for people, and silence the programs that you start (>/dev/null or >&2)"},
+			Fix:  "print text for people to stderr, and silence the programs that you start (>/dev/null or >&2)"},
 	}
 }
 
@@ -213,7 +213,7 @@ func (s *dotagentSuite) infoFields(t *trial) {
 	}
 	system := []string{runtime.GOOS, map[string]string{"darwin": "macos"}[runtime.GOOS]}
 	if len(platforms) > 0 && !slices.ContainsFunc(platforms, func(p string) bool { return slices.Contains(system, p) }) {
-		t.warnf("it is for %[2]s and not for %[1]s: a host here leaves it out", runtime.GOOS, strings.Join(platforms, ", "))
+		t.warnf("it is for %[2]s and not for %[1]s: a host on this system does not use it", runtime.GOOS, strings.Join(platforms, ", "))
 		t.fixWith("nothing, if it cannot work here; otherwise add \"" + runtime.GOOS + "\" to platforms")
 	}
 	for key, meant := range dotagent.Misspelt(s.info) {

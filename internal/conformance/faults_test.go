@@ -347,8 +347,8 @@ func (f *fault) test(t *testing.T) {
 	}
 }
 
-// within gives little time to the check that ends in a timeout, and to no other: the others must
-// not fail because of the clock.
+// within shortens the time of the check that ends in a timeout. The other checks keep their time,
+// so that they do not fail because of the clock.
 func (f *fault) within(check string, usual time.Duration) time.Duration {
 	if _, id, _ := strings.Cut(check, "."); slices.Contains(strings.Fields(f.brief), id) {
 		return min(usual, 500*time.Millisecond)

@@ -19,8 +19,8 @@ const (
 	mineCommand   = 20 * time.Second // a command may take any time; a test may not
 )
 
-// of returns the hooks of a mode.
-func (s *mineSuite) of(mode string) []mine.Registration {
+// hooksOf returns the hooks of a mode.
+func (s *mineSuite) hooksOf(mode string) []mine.Registration {
 	return slices.DeleteFunc(slices.Clone(s.declared.Hooks), func(h mine.Registration) bool { return h.Mode != mode })
 }
 
@@ -55,7 +55,7 @@ func hookMessage(stage, mode string, context json.RawMessage) string {
 
 func (s *mineSuite) hooks(t *trial) {
 	n, refused := 0, 0
-	for _, h := range s.of("transform") {
+	for _, h := range s.hooksOf("transform") {
 		for _, context := range contexts(h) {
 			r := s.transform(t, h, context)
 			if t.failed() {
@@ -178,7 +178,7 @@ func (s *mineSuite) said(t *trial) {
 
 func (s *mineSuite) notify(t *trial) {
 	n := 0
-	for _, h := range s.of("notify") {
+	for _, h := range s.hooksOf("notify") {
 		for _, context := range contexts(h) {
 			r, err := s.run(s.call(hookMessage(h.Stage, h.Mode, context), h.Timeout))
 			switch {

@@ -45,29 +45,29 @@ func (s *mineSuite) brief(t *trial) {
 	}
 }
 
-// any returns a hook of the plugin, a transform hook if there is one; false: it has none.
-func (s *mineSuite) any() (mine.Registration, bool) {
-	if hooks := append(s.of("transform"), s.of("notify")...); len(hooks) > 0 {
+// anyHook returns a hook of the plugin, a transform hook if there is one; false: it has none.
+func (s *mineSuite) anyHook() (mine.Registration, bool) {
+	if hooks := append(s.hooksOf("transform"), s.hooksOf("notify")...); len(hooks) > 0 {
 		return hooks[0], true
 	}
 	return mine.Registration{}, false
 }
 
 func (s *mineSuite) version(t *trial) {
-	h, ok := s.any()
+	h, ok := s.anyHook()
 	if !ok {
 		t.skipf("it has no hooks")
 		return
 	}
 	message := strings.Replace(hookMessage(h.Stage, h.Mode, contexts(h)[0]), `"1.0.0"`, `"99.0.0"`, 1)
-	r := s.end(t, message, h.Timeout)
+	r := s.mustEnd(t, message, h.Timeout)
 	if !t.failed() && r.exit.Code == 0 {
 		t.warnf("it accepts a call of protocol version 99.0.0")
 	}
 }
 
-// end makes a call that needs no answer, but must end in time.
-func (s *mineSuite) end(t *trial, message string, within time.Duration) *returned {
+// mustEnd makes a call that needs no answer, but must end in time.
+func (s *mineSuite) mustEnd(t *trial, message string, within time.Duration) *returned {
 	r, err := s.run(s.call(message, within))
 	switch {
 	case err != nil:
@@ -81,13 +81,13 @@ func (s *mineSuite) end(t *trial, message string, within time.Duration) *returne
 }
 
 func (s *mineSuite) unknown(t *trial) {
-	h, _ := s.any()
+	h, _ := s.anyHook()
 	context := contexts(mine.Registration{Pattern: "todo.add", Stage: h.Stage})[0]
 	for _, message := range []string{
 		`{"protocol_version":"1.0.0","type":"conformance"}`,
 		hookMessage("conformance", "transform", context),
 	} {
-		r := s.end(t, message, mineLifecycle)
+		r := s.mustEnd(t, message, mineLifecycle)
 		if t.failed() {
 			return
 		}
@@ -103,7 +103,7 @@ func (s *mineSuite) unknown(t *trial) {
 
 func (s *mineSuite) garbled(t *trial) {
 	for _, stdin := range []string{"", "this is not JSON", `{"protocol_version":"1.0.`} {
-		r := s.end(t, stdin, mineLifecycle)
+		r := s.mustEnd(t, stdin, mineLifecycle)
 		if t.failed() {
 			return
 		}
@@ -114,7 +114,7 @@ func (s *mineSuite) garbled(t *trial) {
 }
 
 func (s *mineSuite) huge(t *trial) {
-	h := s.of("transform")[0]
+	h := s.hooksOf("transform")[0]
 	text := rawjson.String(strings.Repeat("a line of output, as long as lines of output are\n", 1<<20/49))
 	context := json.RawMessage(fmt.Sprintf(`{"command":%s,"args":["a"],"flags":{},"result":{"stdout":%s,"stderr":"","exit_code":0},"timestamp":"2026-01-15T10:30:00Z"}`,
 		json.RawMessage(contextName(h)), text))
@@ -131,7 +131,7 @@ func contextName(h mine.Registration) json.RawMessage {
 }
 
 func (s *mineSuite) together(t *trial) {
-	h, ok := s.any()
+	h, ok := s.anyHook()
 	if !ok {
 		t.skipf("it has no hooks")
 		return
@@ -158,7 +158,7 @@ func (s *mineSuite) together(t *trial) {
 }
 
 func (s *mineSuite) late(t *trial) {
-	h := s.of("transform")[0]
+	h := s.hooksOf("transform")[0]
 	c := s.call(hookMessage(h.Stage, h.Mode, contexts(h)[0]), h.Timeout)
 	c.late = s.startup*2 + 200*time.Millisecond
 	r, err := s.run(c)
@@ -173,8 +173,8 @@ func (s *mineSuite) late(t *trial) {
 	}
 }
 
-// left sums up the processes that were left running. In a sandbox none can be.
-func left(t *trial) {
+// leftRunning sums up the processes that were left running. In a sandbox none can be.
+func leftRunning(t *trial) {
 	if yes, _ := t.confined(); yes && t.system.Namespaces == nil {
 		t.skipf("its sandbox ends with it, and everything inside")
 		return

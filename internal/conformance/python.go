@@ -82,22 +82,22 @@ func (s *pythonSuite) checks() []Check {
 			Fix:  "use the six decorators, each once"},
 		{ID: "python.hook.answers", Row: "P5", needs: []string{loads}, run: s.answers, Does: "asks each of its handlers, with texts, calls and results of several kinds",
 			Rule: "An exception in a handler is logged, and its answer is ignored.",
-			Fix:  "handle what a call or a result may be: an empty input, an empty text, a tool that you do not know"},
+			Fix:  "handle every call and every result, also an empty input, an empty text and a tool that you do not know"},
 		{ID: "python.hook.type", Row: "P6", needs: []string{loads}, run: s.types, Does: "looks at what handlers return",
 			Rule: "`on_tool_call` returns a `ToolCall`, `on_resolve_tool` and `on_tool_result` a `ToolResult`, `on_final` a `str`, each or `None`; the others nothing.",
 			Fix:  "return the type that the table of decorators has, or None"},
 		{ID: "python.hook.time", Row: "P7", needs: []string{loads}, run: s.inTime, Does: "measures how long handlers take",
 			Rule: "Each handler has 5 seconds.",
-			Fix:  "give up what takes longer, with asyncio.wait_for"},
+			Fix:  "limit slow work with asyncio.wait_for"},
 		{ID: "python.hook.blocking", Row: "P8", needs: []string{loads}, run: s.blocking, Does: "checks whether handlers block the interpreter",
 			Rule: "A handler that blocks the interpreter beyond its time costs the process a restart.",
-			Fix:  "await asyncio.sleep in place of time.sleep, and run what blocks with asyncio.to_thread, or in a plain def, which has a thread"},
-		{ID: "python.hook.inplace", Row: "P9", needs: []string{loads}, run: s.inPlace, Does: "looks for changes to what handlers are given",
+			Fix:  "await asyncio.sleep instead of time.sleep; run blocking code with asyncio.to_thread, or in a handler with a plain def, which gets a thread"},
+		{ID: "python.hook.inplace", Row: "P9", needs: []string{loads}, run: s.inPlace, Does: "looks for changes to the objects that handlers get",
 			Rule: "A handler gets its own objects: changing `call.input` and returning `None` changes nothing.",
 			Fix:  "return the changed ToolCall or ToolResult"},
 		{ID: "python.requests.apart", Row: "P10", needs: []string{loads}, run: s.apart, Does: "has two requests under way at once",
 			Rule: "`ctx.state` is one object for all plugins and hooks of a request, and is dropped after it.",
-			Fix:  "keep what belongs to a request in ctx.state, and set it up in on_begin"},
+			Fix:  "keep the data of a request in ctx.state, and create it in on_begin"},
 		{ID: "python.input.huge", Row: "P11", needs: []string{loads}, run: s.huge, Does: "asks each of its handlers with a text of 1 MiB",
 			Rule: "A message may have at most 16 MiB in either direction.",
 			Fix:  "work on long texts in one pass; avoid regular expressions that backtrack"},
@@ -219,8 +219,8 @@ func (s *pythonSuite) calls(t *trial, part string) []pythonReport {
 	return out
 }
 
-// say returns a sentence with the place of a handler, what it got, and what it did.
-func (r *pythonReport) say(path, what string) string {
+// sentence returns a sentence with the place of a handler, what it got, and what it did.
+func (r *pythonReport) sentence(path, what string) string {
 	where := ""
 	if r.Line > 0 {
 		where = fmt.Sprintf("%s:%d: ", path, r.Line)

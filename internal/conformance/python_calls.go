@@ -10,7 +10,7 @@ func (s *pythonSuite) each(t *trial, part string, fault func(pythonReport) strin
 	reports := s.calls(t, part)
 	for _, r := range reports {
 		if text := fault(r); text != "" {
-			t.failf("%s", r.say(s.target.Path, text))
+			t.failf("%s", r.sentence(s.target.Path, text))
 		}
 	}
 	if len(s.loaded.Hooks) == 0 {
@@ -59,7 +59,7 @@ func (s *pythonSuite) blocking(t *trial) {
 func (s *pythonSuite) inPlace(t *trial) {
 	for _, r := range s.calls(t, "usual") {
 		if r.Changed != "" {
-			t.warnf("%s", r.say(s.target.Path, r.Changed))
+			t.warnf("%s", r.sentence(s.target.Path, r.Changed))
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (s *rpcSuite) garbled(t *trial) {
 			t.failf("%v", context.Cause(s.ctx))
 			return
 		case err != nil:
-			t.warnf("it does not survive the line %s: %v", shown(bad), err)
+			t.warnf("it ends after the line %s: %v", shown(bad), err)
 			return
 		}
 	}

@@ -119,7 +119,7 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 		if b.wanted[c.ID] && b.opts.OnBegin != nil {
 			b.opts.OnBegin(*c)
 		}
-		r := b.one(whole, c)
+		r := b.runCheck(whole, c)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -159,8 +159,8 @@ const NotTried = "not tried, because "
 // errOver is why checks are not run after the time of the run.
 var errOver = errors.New("the time of the whole run is over")
 
-// one runs one check.
-func (b *bench) one(ctx context.Context, c *Check) Result {
+// runCheck runs one check.
+func (b *bench) runCheck(ctx context.Context, c *Check) Result {
 	t := &trial{bench: b, check: c}
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
@@ -175,7 +175,7 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 		c.run(t)
 		if b.stuck != nil && b.stuck.check == c.ID { // the check says something about the call
 			t.status, t.text = Fail, b.stuck.text
-			t.fixWith(cmp.Or(b.stuck.fix, "make the plugin start; the message says what keeps it from that"))
+			t.fixWith(cmp.Or(b.stuck.fix, "make the plugin start; the message says why it does not"))
 		}
 		if ctx.Err() != nil && t.status != Pass {
 			t.status, t.text = Fail, "not finished: "+context.Cause(ctx).Error()

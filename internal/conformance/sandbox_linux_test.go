@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// needLinux skips a test of what only Linux can do.
+// needLinux does nothing: this is Linux. On other systems it skips the test.
 func needLinux(*testing.T) {}
 
 // noSandbox reports whether plugins cannot be confined here.

@@ -53,8 +53,8 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 	}
 }
 
-// TestOnlyReportsTheCause checks that a check which was not tried, because another failed, is no
-// success if it is asked for alone.
+// TestOnlyReportsTheCause chooses one check that is not tried because another one fails. The report
+// must have the failure of the other one.
 func TestOnlyReportsTheCause(t *testing.T) {
 	o := Options{Environ: os.Environ(), Bare: true, Only: []string{"kaged.hook"}, Log: testLog(t)}
 	report, err := Run(t.Context(), install(t, "kaged", "start-error"), o)

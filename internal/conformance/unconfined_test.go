@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestNoSandbox: a plugin that must be confined is not run if it cannot be, unless the tester says
-// so.
+// TestNoSandbox: without a sandbox, a plugin that must be confined is not run, unless the tester
+// allows it.
 func TestNoSandbox(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
