@@ -69,7 +69,7 @@ func (s *mcpSuite) checks() []Check {
 		{ID: "mcp.tools.call", Row: "C8", needs: []string{tools}, run: s.callTools, Does: "calls each tool that is not marked as destructive, with arguments made from `inputSchema`",
 			Rule: "`tools/call` answers with `content`, a list of items with a `type`; a tool's failure is a result with `isError`.",
 			Fix:  `answer {"content":[{"type":"text","text":"…"}]}, with "isError":true for what went wrong`},
-		{ID: "mcp.tools.output", Row: "C9", needs: []string{"mcp.tools.call"}, run: s.outputs, Does: "holds `structuredContent` against `outputSchema`",
+		{ID: "mcp.tools.output", Row: "C9", needs: []string{"mcp.tools.call"}, run: s.outputs, Does: "checks `structuredContent` against `outputSchema`",
 			Rule: "A tool with an `outputSchema` answers with `structuredContent` that fits it.",
 			Fix:  "return structuredContent that fits, or leave outputSchema out"},
 		{ID: "mcp.tools.unknown", Row: "C10", needs: []string{tools}, run: s.unknownTool, Does: "calls a tool that it does not have",
