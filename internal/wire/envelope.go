@@ -71,7 +71,7 @@ func scanEnvelope(line []byte, i, depth int) (message, error) {
 
 // peek scans the beginning of a message that was cut off.
 func peek(head []byte) message {
-	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error only says that the message was cut off
+	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error only reports the cut
 	return m
 }
 
