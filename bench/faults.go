@@ -139,7 +139,7 @@ func (n *neighbourhood) culprit() string {
 
 // turn makes calls to the echo while the culprit misbehaves.
 func (n *neighbourhood) turn(payload []byte, calls int) turn {
-	quiet := timed(n, payload, settle, calls)
+	quiet := timed(n, payload, warmUp, calls)
 	if n.misdeed == "" {
 		return quiet
 	}

@@ -18,15 +18,15 @@ const (
 // The daemon's memory is measured a minute after it is ready, when the garbage of its start is
 // collected. Its processor time is measured in the minute after that.
 const (
-	settled      = time.Minute
-	settledQuick = 20 * time.Second
+	idleTime      = time.Minute
+	idleTimeQuick = 20 * time.Second
 )
 
 // measureIdle measures a daemon with 16 plugins that gets no requests.
 func measureIdle(ctx context.Context, e effort) ([]Series, error) {
-	pause := settled
+	pause := idleTime
 	if e.quick {
-		pause = settledQuick
+		pause = idleTimeQuick
 	}
 	many := func(_ context.Context, home string) error {
 		return scaffoldHome(filepath.Join(home, "scaffold"), startedPlugins)

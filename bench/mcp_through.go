@@ -111,5 +111,5 @@ func (m *mcpHost) Close() error {
 // measureMCP makes 40 × 50 = 2,000 calls of each.
 func measureMCP(ctx context.Context, e effort) ([]Series, error) {
 	contestants := []Contestant{&mcpDirect{}, &mcpThrough{program: e.program}, &mcpHost{}}
-	return each(ctx, e.of(40), contestants, func(c Contestant) turn { return timed(c, payloadOf(smallCall), settle, 50) })
+	return each(ctx, e.of(40), contestants, func(c Contestant) turn { return timed(c, payloadOf(smallCall), warmUp, 50) })
 }

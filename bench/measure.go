@@ -43,21 +43,21 @@ func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, 
 	return series, nil
 }
 
-// settle is how many calls at the start of a turn are not measured: the turn of another contestant
+// warmUp is how many calls at the start of a turn are not measured: the turn of another contestant
 // has emptied the caches, which does not happen in a host that calls one plugin repeatedly. Small
-// calls need more (settleSmall). On one core they have two speeds: the scheduler lets the plugin
+// calls need more (warmUpSmall). On one core they have two speeds: the scheduler lets the plugin
 // run in the middle of the host's write or after it, and keeps to one of the two for dozens of
 // calls.
 const (
-	settle      = 5
-	settleSmall = 50
+	warmUp      = 5
+	warmUpSmall = 50
 )
 
-// timed returns a turn that makes settle unmeasured calls and then n calls, one after another, and
+// timed returns a turn that makes warmUp unmeasured calls and then n calls, one after another, and
 // times each of the n in microseconds.
-func timed(c Contestant, payload []byte, settle, n int) turn {
+func timed(c Contestant, payload []byte, warmUp, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
-		for range settle {
+		for range warmUp {
 			if err := c.Call(ctx, payload); err != nil {
 				return nil, err
 			}
@@ -101,7 +101,7 @@ func throughput(c Contestant, payload []byte, callers, each int) turn {
 func mallocs(c Contestant, payload []byte, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		var before, after runtime.MemStats
-		for range settle { // fills the buffers and pools that the collector emptied
+		for range warmUp { // fills the buffers and pools that the collector emptied
 			if err := c.Call(ctx, payload); err != nil {
 				return nil, err
 			}

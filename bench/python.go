@@ -71,5 +71,5 @@ func (p *pythonFire) Close() error {
 // measurePython makes 40 × 20 = 800 calls.
 func measurePython(ctx context.Context, e effort) ([]Series, error) {
 	payload := []byte(`{"text":"` + string(payloadOf(smallCall))[len(`{"message":"`):])
-	return each(ctx, e.of(40), []Contestant{&pythonFire{}}, func(c Contestant) turn { return timed(c, payload, settle, 20) })
+	return each(ctx, e.of(40), []Contestant{&pythonFire{}}, func(c Contestant) turn { return timed(c, payload, warmUp, 20) })
 }

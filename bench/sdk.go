@@ -86,7 +86,7 @@ func measureSDK(ctx context.Context, e effort) ([]Series, error) {
 		all = append(all, &byHand, &bySDK)
 	}
 	payload := payloadOf(smallCall)
-	return each(ctx, e.of(60), all, func(c Contestant) turn { return timed(c, payload, settleSmall, 200) })
+	return each(ctx, e.of(60), all, func(c Contestant) turn { return timed(c, payload, warmUpSmall, 200) })
 }
 
 // textOf returns the payload with its field renamed to text.

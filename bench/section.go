@@ -110,13 +110,13 @@ func sections() []section {
 // measureSmall makes 60 × 200 = 12,000 calls of each contestant.
 func measureSmall(ctx context.Context, e effort) ([]Series, error) {
 	payload := payloadOf(smallCall)
-	return each(ctx, e.of(60), oneAtATime(), func(c Contestant) turn { return timed(c, payload, settleSmall, 200) })
+	return each(ctx, e.of(60), oneAtATime(), func(c Contestant) turn { return timed(c, payload, warmUpSmall, 200) })
 }
 
 // measureLarge makes 80 × 10 = 800 calls of each contestant.
 func measureLarge(ctx context.Context, e effort) ([]Series, error) {
 	payload := payloadOf(largeCall)
-	return each(ctx, e.of(80), oneAtATime(), func(c Contestant) turn { return timed(c, payload, settle, 10) })
+	return each(ctx, e.of(80), oneAtATime(), func(c Contestant) turn { return timed(c, payload, warmUp, 10) })
 }
 
 // measureInFlight makes 20 × 64 × 40 = 51,200 calls of each contestant.

@@ -233,7 +233,7 @@ func (s *stage) await(what string, ok func() bool) {
 	s.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.Errorf("waited in vain for %s", what) // not Fatal: the model's goroutine also waits here
+			s.Errorf("timed out waiting for %s", what) // not Fatal: the model's goroutine also waits here
 			return
 		}
 	}

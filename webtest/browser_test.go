@@ -198,7 +198,7 @@ func (p *tab) until(what, expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("waited in vain: %s (%s) %v\nthe page shows:\n%s", what, expression, err, p.text())
+			p.t.Fatalf("timed out waiting: %s (%s) %v\nthe page shows:\n%s", what, expression, err, p.text())
 		}
 	}
 }

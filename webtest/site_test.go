@@ -194,5 +194,5 @@ func eventually(t testing.TB, what string, true_ func() bool) {
 			return
 		}
 	}
-	t.Fatalf("waited in vain for a minute: %s", what)
+	t.Fatalf("timed out after a minute of waiting: %s", what)
 }

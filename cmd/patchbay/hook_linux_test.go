@@ -235,7 +235,7 @@ func (h *hookHome) until(what string, is func() bool) {
 	h.t.Helper()
 	for until := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
-			h.t.Fatalf("waited in vain: %s", what)
+			h.t.Fatalf("timed out waiting: %s", what)
 		}
 	}
 }

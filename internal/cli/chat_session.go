@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// mostPicked limits the sessions to choose from: this many of the directory, and this many of all.
+// mostPicked limits the list of sessions to choose from: at most this many of the current
+// directory, and at most as many of all directories.
 const mostPicked = 250
 
 // flag returns the flag that names the session.

@@ -108,7 +108,7 @@ type wrapped struct {
 	code  int
 	ran   *programResult // the program's output as it is; nil: the program did not run
 	told  programResult  // the same as plugins see it: JSON has no bytes that are not UTF-8
-	tie   func()         // from now on, the end of the command's context ends the stages
+	tie   func()         // binds the stages to the command's context: when it ends, they end
 	untie func() bool    // undoes tie; false: the context has ended
 	over  func() bool    // reports whether the context has ended
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// warnOfPayload warns about a payload that its point does not have in this form. Dialects pass over
-// such fields, so plugins would be asked about something else than the user wrote. where says which
-// payload it is, as attributes of the log.
+// warnOfPayload warns about fields that the point needs and the payload lacks, about misspelt
+// fields, and about values of a wrong type. Dialects ignore such fields, so plugins would not get
+// what the user wrote. where says which payload it is, as attributes of the log.
 func (a *app) warnOfPayload(point hook.Point, data json.RawMessage, where ...any) {
 	spec, _ := point.Spec()
 	object, err := rawjson.Parse(data)

@@ -12,7 +12,7 @@ import (
 
 // reflow changes the texts of a command before fang draws them. Fang breaks long lines again, which
 // leaves fragments of lines that were broken before, and does not wrap descriptions after names. It
-// also cuts examples off and leaves out metavariables, so examples and flags are drawn by us.
+// also cuts examples off and leaves out metavariables, so we draw examples and flags ourselves.
 func reflow(cmd *cobra.Command, width int) {
 	cmd.Long, cmd.Example = joinParagraphs(cmd.Long), ""
 	cmd.InitDefaultHelpFlag()
@@ -109,7 +109,8 @@ func shellParts(line string) []string {
 	return parts
 }
 
-// brokenAt is the shortest line that counts as broken because the next word did not fit.
+// brokenAt is a length: a line that is at least this long counts as broken because the next word
+// did not fit.
 const brokenAt = 60
 
 // joinParagraphs joins the lines of each paragraph. Lists and indented lines stay.

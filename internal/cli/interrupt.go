@@ -9,8 +9,8 @@ import (
 )
 
 // endWithin is how long a command may take to end after a signal. Turns get 10 s, answers 5 s, and
-// a kaged plugin up to 30 s (shutdown_timeout_sec) and the stop ladder. Supervisors kill after 90
-// s.
+// a kaged plugin up to 30 s (shutdown_timeout_sec) and then the steps of its proc.Ladder.
+// Supervisors kill after 90 s.
 const endWithin = 75 * time.Second
 
 // interruptible waits for a call that cannot be interrupted, such as a read from a pipe, but no

@@ -129,7 +129,7 @@ func (c card) hints() map[string]dbus.Variant {
 	switch {
 	case c.soundName() != "":
 		hints["sound-name"] = dbus.MakeVariant(c.soundName())
-	case c.loud != nil: // sound = false: with true there is a name
+	case c.loud != nil: // sound is false: if it is true, there is a name
 		hints["suppress-sound"] = dbus.MakeVariant(true)
 	}
 	return hints

@@ -68,8 +68,8 @@ func (l *Limiter) remember(q LimitRequest, at time.Time) {
 	l.sent[q.Key+"\x00"+q.Event] = sentMark{at, l.elapsed()}
 }
 
-// nowFor returns the present time. If this process sent the event last, it is the time at which the
-// clock would be if it had not been set since.
+// nowFor returns the present time. If this process sent the event last, it is the time that the
+// clock would show if it had not been set since then.
 func (l *Limiter) nowFor(q LimitRequest, last time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package places lists Patchbay's own places on disk: those with which a plugin that could write
-// them could leave its sandbox, and those that it must not read. Package sandbox keeps plugins out
-// of them.
+// Package places lists Patchbay's own places on disk. A plugin that could write to some of them
+// could leave its sandbox; others it must not even read. Package sandbox keeps plugins out of them.
 package places
 
 import (

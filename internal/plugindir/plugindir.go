@@ -96,7 +96,7 @@ func leftover(name string) bool {
 	return strings.HasSuffix(name, "~") || slices.Contains([]string{".bak", ".orig", ".rej", ".swp", ".tmp"}, filepath.Ext(name))
 }
 
-// folders returns the plugins that a directory itself is.
+// folders returns the plugins whose manifest is in the directory itself.
 func folders(dir string, o Options) []dialect.Found {
 	return slices.DeleteFunc(pluginhost.AllAt(dir, o.Environ, o.Dialects), func(f dialect.Found) bool { return f.Dialect != kaged && f.Dialect != mine })
 }

@@ -43,8 +43,6 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and another name
-// has another file.
 // TestASecretIsNotCutInTwo: of a secret at the place where a long line is cut, no part is stored.
 func TestASecretIsNotCutInTwo(t *testing.T) {
 	s := &Store{Dir: t.TempDir(), Secrets: func() []string { return []string{"hush-hush"} }}
@@ -57,6 +55,8 @@ func TestASecretIsNotCutInTwo(t *testing.T) {
 	}
 }
 
+// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and another name
+// has another file.
 func TestNamesLeadNowhere(t *testing.T) {
 	s, _, _ := newLog(t)
 	seen := make(map[string]bool)

@@ -71,9 +71,9 @@ var acts = map[string]func(p *faulty, s *scene){
 		fmt.Println(s.reply())
 	},
 	"request-flood": func(_ *faulty, s *scene) {
-		// It does not read the answers meanwhile. Each has the id in it: few requests make them
-		// more than the host stores, so the flood is over before the next check of the plugin's
-		// health.
+		// The plugin does not read the answers meanwhile. Each answer contains its long id, so few
+		// requests are enough for more answers than the host stores, and the flood is over before
+		// the next check of the plugin's health.
 		repeat(8_000, `{"jsonrpc":"2.0","id":"`+strings.Repeat("q", 1000)+`","method":"fault.ask","params":{}}`)
 		fmt.Println(s.reply())
 	},

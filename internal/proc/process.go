@@ -24,8 +24,8 @@ type Exit struct {
 	Signal string // the signal's name, such as "SIGKILL"; empty after a normal exit
 
 	// Over is the limit for which the process was killed: "over its memory of 256 MiB". It is empty
-	// if there was none or it cannot be known. The process itself reports a refused allocation,
-	// fork or open.
+	// if no limit was exceeded, or if that cannot be known. The process itself reports a refused
+	// allocation, fork or open.
 	Over string
 }
 

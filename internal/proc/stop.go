@@ -113,7 +113,8 @@ func (p *Process) awaitEnd() bool {
 	return p.endsWithin(context.Background(), killWait)
 }
 
-// release closes the host's ends of stdin and stdout. The reader of stderr closes that.
+// release closes the host's ends of stdin and stdout. The goroutine that reads stderr closes
+// stderr.
 func (p *Process) release() {
 	_ = p.stdin.Close()
 	_ = p.stdout.Close()

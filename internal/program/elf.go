@@ -143,7 +143,7 @@ func (l elfLayout) offset(order binary.ByteOrder, b []byte) uint64 {
 	return order.Uint64(b)
 }
 
-// readAt fills b from a place in the file. A place that no file has is past its end.
+// readAt fills b from a place in the file. An offset that no file can have counts as past the end.
 func readAt(r io.ReaderAt, b []byte, at uint64) error {
 	if at > 1<<62 {
 		return io.EOF

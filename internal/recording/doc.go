@@ -16,9 +16,8 @@
 //	├─ pluginhost.Host.Ask      one hook alone, with the recorded payload
 //	└─ comparer.changes         compare.go  makes both sides comparable (normal.go), and compares them
 //
-// A plugin is asked what it was asked in the recording, independent of the current answers of the
-// plugins before it. So a difference always comes from that plugin, and one plugin can be replayed
-// without the others.
+// A plugin is asked what it was asked in the recording, whatever the plugins before it answer now.
+// So a difference always comes from that plugin, and one plugin can be replayed without the others.
 //
 // It is not the journal, which a daemon writes about its own turns: the journal has no tool calls,
 // and leaves out long payloads. Complete events of it can be saved as a recording. docs/tracing.md

@@ -168,7 +168,7 @@ func (p *player) play(ctx context.Context, c call) {
 		d.Name = c.step.Hook
 	}
 	if problem := p.missing(name, dialect); problem != "" {
-		p.lose(d, problem, name)
+		p.reportGone(d, problem, name)
 		return
 	}
 	ctx = hook.WithRequest(hook.WithSession(ctx, c.entry.Session), c.entry.Request)
@@ -180,7 +180,7 @@ func (p *player) play(ctx context.Context, c call) {
 	}
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound):
-		p.lose(d, "it no longer has this "+noun(&d), d.Plugin+"/"+string(d.Point)+"/"+d.Name)
+		p.reportGone(d, "it no longer has this "+noun(&d), d.Plugin+"/"+string(d.Point)+"/"+d.Name)
 		return
 	case err != nil:
 		d.Problem = p.comparer.scrub.text(err.Error())
@@ -191,8 +191,8 @@ func (p *player) play(ctx context.Context, c call) {
 	}
 }
 
-// lose reports once that a plugin, or its hook, no longer exists.
-func (p *player) lose(d Difference, problem, key string) {
+// reportGone reports once that a plugin, or its hook, no longer exists.
+func (p *player) reportGone(d Difference, problem, key string) {
 	p.report.Skipped++
 	if !p.gone[key] {
 		p.gone[key] = true
@@ -223,15 +223,15 @@ func (p *player) present() map[string]string {
 
 // missing returns why a plugin cannot be asked, or "".
 func (p *player) missing(name, dialect string) string {
-	why, ok := p.there[dialect+":"+p.today(name)]
+	why, ok := p.there[dialect+":"+p.currentName(name)]
 	if !ok {
 		return "there is no such plugin"
 	}
 	return why
 }
 
-// today returns the current name of a recorded plugin.
-func (p *player) today(name string) string {
+// currentName returns the current name of a recorded plugin.
+func (p *player) currentName(name string) string {
 	if p.As != "" && name == p.Plugin {
 		return p.As
 	}
@@ -244,7 +244,7 @@ func (p *player) step(ctx context.Context, c call) ([]hook.Change, error) {
 	if c.step.Given != nil {
 		payload = c.step.Given
 	}
-	which := pluginhost.Which{Point: c.entry.Point, Plugin: p.today(c.step.Plugin), Dialect: c.step.Dialect, Hook: c.step.Hook, Nth: c.step.Nth}
+	which := pluginhost.Which{Point: c.entry.Point, Plugin: p.currentName(c.step.Plugin), Dialect: c.step.Dialect, Hook: c.step.Hook, Nth: c.step.Nth}
 	out, err := p.Host.Ask(ctx, which, payload)
 	switch {
 	case out == nil:
@@ -287,16 +287,16 @@ func (p *player) call(ctx context.Context, e *Entry) ([]hook.Change, error) {
 func (p *player) ask(ctx context.Context, e *Entry) error {
 	switch pluginhost.TrafficKind(e.Type) {
 	case pluginhost.ToolTraffic:
-		_, err := p.Host.CallTool(ctx, strings.Replace(e.Name, e.Plugin, p.today(e.Plugin), 1), e.Input)
+		_, err := p.Host.CallTool(ctx, strings.Replace(e.Name, e.Plugin, p.currentName(e.Plugin), 1), e.Input)
 		return err
 	case pluginhost.MethodTraffic:
-		_, err := p.Host.CallMethod(ctx, e.Dialect+":"+p.today(e.Plugin), e.Name, e.Input)
+		_, err := p.Host.CallMethod(ctx, e.Dialect+":"+p.currentName(e.Plugin), e.Name, e.Input)
 		return err
 	}
 	var args []string
 	if err := json.Unmarshal(e.Input, &args); err != nil {
 		return fmt.Errorf("the recorded arguments: %w", err)
 	}
-	_, err := p.Host.RunCommand(ctx, e.Dialect+":"+p.today(e.Plugin), pluginhost.Command{Name: e.Name, Args: args})
+	_, err := p.Host.RunCommand(ctx, e.Dialect+":"+p.currentName(e.Plugin), pluginhost.Command{Name: e.Name, Args: args})
 	return err
 }

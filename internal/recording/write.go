@@ -136,7 +136,7 @@ func (r *Recorder) Record(t *pluginhost.Traffic) {
 		return
 	}
 	s := r.scrubber(t.Host.Hidden())
-	r.meet(t.Host, s)
+	r.addPlugins(t.Host, s)
 	r.add(newEntry(t, r.began, s))
 }
 
@@ -174,8 +174,9 @@ func (r *Recorder) scrubber(h *pluginhost.Hidden) *scrubber {
 	return r.scrubs[h]
 }
 
-// meet writes the plugins of a host that are not written yet. The first ones are in the header.
-func (r *Recorder) meet(h *pluginhost.Host, s *scrubber) {
+// addPlugins writes the plugins of a host that are not written yet. The first ones are in the
+// header.
+func (r *Recorder) addPlugins(h *pluginhost.Host, s *scrubber) {
 	var found []Plugin
 	for _, p := range h.Plugins() {
 		key := p.Dialect + ":" + p.Name

@@ -11,9 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// slack is by how many places the order of the records may differ from the order of creation times.
-// So many sessions may be created at the same time, each with its time taken before its record is
-// written.
+// slack is the number of places by which the order of the records may differ from the order of
+// creation times. At most that many sessions are created at the same time, each with its time taken
+// before its record is written.
 const slack = 64
 
 // Page returns sessions in the order of [Store.List]. Its cost does not depend on their number. A

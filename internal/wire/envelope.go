@@ -22,8 +22,8 @@ type message struct {
 }
 
 // scanMessage scans the envelope of a plugin that starts at line[i]. An envelope that is too deep
-// is scanned to its end too, so that its id is known: the scanner needs one bit per level, and the
-// length of the line bounds the levels.
+// is scanned to its end too, so that its id is known. That costs little: the scanner needs one bit
+// per level, and a line has no more levels than bytes.
 func scanMessage(line []byte, i int) (message, error) {
 	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
 	if err == nil || !isDeep(err) {
@@ -71,7 +71,7 @@ func scanEnvelope(line []byte, i, depth int) (message, error) {
 
 // peek scans the beginning of a message that was cut off.
 func peek(head []byte) message {
-	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error is the cut
+	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error only reports the cut
 	return m
 }
 

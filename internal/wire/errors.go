@@ -13,8 +13,8 @@ var (
 	// goes on.
 	ErrTooLarge = errors.New("message too large")
 
-	// ErrRequestTooLarge means that the host was to send a message over the size limit. It is an
-	// [ErrTooLarge].
+	// ErrRequestTooLarge means that the message which the host wanted to send was over the size
+	// limit. It is an [ErrTooLarge].
 	ErrRequestTooLarge = fmt.Errorf("%w to send", ErrTooLarge)
 	// ErrClosed means that the connection has ended: the plugin closed its side, or the host did.
 	ErrClosed = errors.New("connection closed")

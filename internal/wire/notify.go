@@ -26,7 +26,7 @@ type notifier struct {
 	queue     chan notification // closed by the reading goroutine when it ends
 	bytes     atomic.Int64      // of params in the queue
 	dropped   atomic.Int64      // since the last report
-	some      chan struct{}     // of capacity 1: dropped is not 0
+	some      chan struct{}     // of capacity 1; has a value if dropped is not 0
 	stopped   chan struct{}     // closed when OnNotify must not be called any more
 	once      sync.Once         // closes stopped once
 	added     atomic.Int64      // how many were queued

@@ -74,8 +74,8 @@ func (p *Peer) message(m *message) {
 	}
 }
 
-// reply gives a reply to its call. With many calls under way, a reply that fits none cannot be
-// assigned.
+// reply gives a reply to its call. A reply whose id fits no call is a noise, because many calls may
+// be under way and any of them could be meant.
 func (p *Peer) reply(m *message) {
 	id, ok := m.callID()
 	if ok {

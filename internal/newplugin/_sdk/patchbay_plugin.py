@@ -816,7 +816,7 @@ class Plugin:
         if point not in _NATIVES:
             raise ValueError(f"there is no point {point!r}; the points are {', '.join(_NATIVES)}")
         if only and not point.startswith(("tool.", "command.")):
-            raise ValueError(f"{point}: only is about tools and commands, and there are none at this point")
+            raise ValueError(f"{point}: the argument only is for tools and commands, and this point has neither")
 
         def decorate(function: Function) -> Function:
             self._handlers.setdefault(point, []).append(_Handler(function, only, within))

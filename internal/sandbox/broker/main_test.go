@@ -176,7 +176,7 @@ func wait(t testing.TB, c <-chan struct{}, what string) {
 	select {
 	case <-c:
 	case <-time.After(patience):
-		t.Fatal("waited in vain for", what)
+		t.Fatal("timed out waiting for", what)
 	}
 }
 

@@ -15,12 +15,12 @@ import (
 // files that a box is built from are looked up again at every start, and by then a plugin may have
 // replaced them with links.
 type trap struct {
-	name   string
-	grants []string // of the second run
-	own    string   // the same; may be empty
-	lay    string   // a Bash script for another program, which may write trapDir
-	inside string   // Python for a first run of the plugin itself in the same box; instead of lay
-	spring string   // a Bash script that prints the secret if it can
+	name    string
+	grants  []string // of the second run
+	own     string   // the same; may be empty
+	prepare string   // a Bash script for another program, which may write trapDir
+	inside  string   // Python for a first run of the plugin itself in the same box; instead of prepare
+	use     string   // a Bash script that prints the secret if it can
 }
 
 // trapDir is granted for writing in the first run, with everything in it.
@@ -31,67 +31,67 @@ var traps = []trap{
 		name:   "own files that the plugin itself has replaced by a link",
 		grants: []string{"write:fs:" + trapDir}, own: trapDir + "/a/own",
 		inside: "os.rename('a', 'b'); os.mkdir('a'); os.symlink('" + secretDir + "', 'a/own')",
-		spring: "cat_ " + secretDir + "/canary; cat_ a/own/canary",
+		use:    "cat_ " + secretDir + "/canary; cat_ a/own/canary",
 	},
 	{
 		name:   "a granted program that the plugin itself has replaced by a link",
 		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
 		inside: "os.rename('bin', 'b'); os.mkdir('bin'); os.symlink('" + secretDir + "/canary', 'bin/tool')",
-		spring: "cat_ " + secretDir + "/canary; cat_ bin/tool",
+		use:    "cat_ " + secretDir + "/canary; cat_ bin/tool",
 	},
 	{
 		name:   "own files that were replaced by a link",
 		grants: []string{"write:fs:" + trapDir}, own: trapDir + "/a/own",
-		lay:    "mv a b && mkdir a && ln -s " + secretDir + " a/own",
-		spring: "cat_ " + secretDir + "/canary; cat_ a/own/canary",
+		prepare: "mv a b && mkdir a && ln -s " + secretDir + " a/own",
+		use:     "cat_ " + secretDir + "/canary; cat_ a/own/canary",
 	},
 	{
 		name:   "own files behind a directory that was replaced",
 		grants: []string{"write:fs:" + trapDir}, own: trapDir + "/a/own",
-		lay:    "mv a b && ln -s c a && mkdir c && ln -s " + secretDir + " c/own",
-		spring: "cat_ " + secretDir + "/canary; cat_ own/canary; cat_ a/own/canary",
+		prepare: "mv a b && ln -s c a && mkdir c && ln -s " + secretDir + " c/own",
+		use:     "cat_ " + secretDir + "/canary; cat_ own/canary; cat_ a/own/canary",
 	},
 	{
-		name:   "a granted program that was replaced by a link to a file",
-		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
-		lay:    "ln -sf " + secretDir + "/canary tool",
-		spring: "cat_ " + secretDir + "/canary; cat_ tool",
+		name:    "a granted program that was replaced by a link to a file",
+		grants:  []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
+		prepare: "ln -sf " + secretDir + "/canary tool",
+		use:     "cat_ " + secretDir + "/canary; cat_ tool",
 	},
 	{
-		name:   "a granted program that was replaced by a link to another program",
-		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
-		lay:    "ln -sf " + secretDir + "/program tool",
-		spring: secretDir + "/program; ./tool",
+		name:    "a granted program that was replaced by a link to another program",
+		grants:  []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
+		prepare: "ln -sf " + secretDir + "/program tool",
+		use:     secretDir + "/program; ./tool",
 	},
 	{
-		name:   "a granted program that was replaced by a copy",
-		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
-		lay:    "rm tool && cp dropped tool",
-		spring: "./tool",
+		name:    "a granted program that was replaced by a copy",
+		grants:  []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
+		prepare: "rm tool && cp dropped tool",
+		use:     "./tool",
 	},
 	{
-		name:   "libraries beside a granted program that were replaced by a link",
-		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
-		lay:    "rm -rf lib && ln -s " + secretDir + " lib",
-		spring: "cat_ lib/canary; cat_ " + secretDir + "/canary",
+		name:    "libraries beside a granted program that were replaced by a link",
+		grants:  []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
+		prepare: "rm -rf lib && ln -s " + secretDir + " lib",
+		use:     "cat_ lib/canary; cat_ " + secretDir + "/canary",
 	},
 	{
-		name:   "a file beside a granted program that was replaced by a link",
-		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
-		lay:    "ln -s " + secretDir + "/canary pyvenv.cfg",
-		spring: "cat_ pyvenv.cfg; cat_ " + secretDir + "/canary",
+		name:    "a file beside a granted program that was replaced by a link",
+		grants:  []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
+		prepare: "ln -s " + secretDir + "/canary pyvenv.cfg",
+		use:     "cat_ pyvenv.cfg; cat_ " + secretDir + "/canary",
 	},
 	{
-		name:   "a granted directory that was replaced by a link, below one that is granted for writing",
-		grants: []string{"write:fs:" + trapDir, "read:fs:" + trapDir + "/a"},
-		lay:    "mv a b && ln -s " + secretDir + " a",
-		spring: "cat_ a/canary; cat_ " + secretDir + "/canary",
+		name:    "a granted directory that was replaced by a link, below one that is granted for writing",
+		grants:  []string{"write:fs:" + trapDir, "read:fs:" + trapDir + "/a"},
+		prepare: "mv a b && ln -s " + secretDir + " a",
+		use:     "cat_ a/canary; cat_ " + secretDir + "/canary",
 	},
 	{
-		name:   "a directory granted for writing that was replaced by a link, below another",
-		grants: []string{"write:fs:" + trapDir, "write:fs:" + trapDir + "/a"},
-		lay:    "mv a b && ln -s " + secretDir + " a",
-		spring: "cat_ a/canary; cat_ " + secretDir + "/canary",
+		name:    "a directory granted for writing that was replaced by a link, below another",
+		grants:  []string{"write:fs:" + trapDir, "write:fs:" + trapDir + "/a"},
+		prepare: "mv a b && ln -s " + secretDir + " a",
+		use:     "cat_ a/canary; cat_ " + secretDir + "/canary",
 	},
 }
 
@@ -99,16 +99,16 @@ var traps = []trap{
 // box.
 func TestTraps(t *testing.T) {
 	needs(t)
-	springAll(t, full)
+	useEveryTrap(t, full)
 }
 
 // TestTrapsWithLandlockAlone does the same at the level without namespaces.
 func TestTrapsWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
-	springAll(t, landlock)
+	useEveryTrap(t, landlock)
 }
 
-func springAll(t *testing.T, level string) {
+func useEveryTrap(t *testing.T, level string) {
 	t.Helper()
 	for _, uid := range users() {
 		t.Run("as "+userName(uid), func(t *testing.T) {
@@ -136,7 +136,7 @@ func runTraps(c *canaries, b *boxes) error {
 		if err := c.reset(); err != nil {
 			return err
 		}
-		v, err := c.spring(b, tr)
+		v, err := c.useTrap(b, tr)
 		if err != nil {
 			return fmt.Errorf("%s: %w", tr.name, err)
 		}
@@ -147,9 +147,9 @@ func runTraps(c *canaries, b *boxes) error {
 	return nil
 }
 
-// spring prepares one trap and uses it.
-func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
-	if err := layTrap(c, cmp.Or(tr.lay, ":")); err != nil {
+// useTrap prepares one trap and uses it.
+func (c *canaries) useTrap(b *boxes, tr trap) (verdict, error) {
+	if err := prepareTrap(c, cmp.Or(tr.prepare, ":")); err != nil {
 		return verdict{}, err
 	}
 	o := sandbox.Options{System: b.system}
@@ -170,15 +170,15 @@ func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 			return verdict{Why: "it cannot be prepared: " + cut(said)}, nil
 		}
 	}
-	said, _, err := trapped.run([]string{"/bin/bash", "-c", `cat_() { [[ ! -f $1 ]] || printf '%s ' "$(<"$1")"; }; cd ` + trapDir + "; " + tr.spring})
+	said, _, err := trapped.run([]string{"/bin/bash", "-c", `cat_() { [[ ! -f $1 ]] || printf '%s ' "$(<"$1")"; }; cd ` + trapDir + "; " + tr.use})
 	if err != nil { // a box that cannot be built does not leak either
 		return verdict{Why: err.Error()}, nil
 	}
 	return c.judge("content " + strings.TrimSpace(said)), nil
 }
 
-// layTrap recreates the directory and changes it.
-func layTrap(c *canaries, script string) error {
+// prepareTrap recreates the directory and changes it.
+func prepareTrap(c *canaries, script string) error {
 	if err := os.RemoveAll(trapDir); err != nil {
 		return err
 	}
