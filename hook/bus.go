@@ -130,7 +130,7 @@ func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", p, ErrBadPayload, err)
 	}
-	return &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}, nil
+	return &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object, raw: payload}, out: Outcome{Point: p, Verdict: Continue}}, nil
 }
 
 // fire calls the given hooks. payload is the event's payload as the caller passed it.
@@ -243,7 +243,7 @@ func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 	c := Call{Plugin: h.Plugin, Dialect: h.Dialect, Name: h.Name, Point: h.Point,
 		Timeout: h.Timeout, Began: step.Started, Counters: h.Counters}
 	reply, err := Do(ctx, &c, func(ctx context.Context) (Reply, error) { return h.Call(ctx, &f.event) })
-	step.finish(&reply, err)
+	step.finish(&reply, c.Took, err)
 	if h.Remarks != nil {
 		step.Notes = append(step.Notes, h.Remarks()...)
 	}

@@ -16,6 +16,7 @@ type Call struct {
 	Point    Point         // "" for tools and methods
 	Timeout  time.Duration // 0: only the caller's deadline applies
 	Began    time.Time     // when the timeout starts to count; zero: now
+	Took     time.Duration // set by Do: the time from Began to the end of the call
 	Counters *Counters     // may be nil
 }
 
@@ -57,21 +58,22 @@ func (c *Counters) recordDuration(d time.Duration) {
 // plugin. It sets the deadline, counts the call, and turns an error into an [*Error] that names the
 // plugin, the hook and the point.
 func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
+	if c.Began.IsZero() {
+		c.Began = time.Now()
+	}
 	callCtx := ctx
 	if c.Timeout > 0 {
-		if c.Began.IsZero() {
-			c.Began = time.Now()
-		}
 		limited := withDeadline(ctx, c.Began.Add(c.Timeout))
 		defer limited.end()
 		callCtx = limited
 	}
-	began := c.Counters.begin()
+	c.Counters.begin()
 	answer, err := ask(callCtx)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && expired(ctx) {
 		<-ctx.Done() // the caller's deadline has passed, but its timer may fire a moment later
 	}
-	c.Counters.count(began, err)
+	c.Took = time.Since(c.Began)
+	c.Counters.count(c.Took, err)
 	if err == nil {
 		return answer, nil
 	}
@@ -102,19 +104,17 @@ func (t timedOut) Error() string { return "timed out after " + time.Duration(t).
 // Unwrap lets errors.Is(err, context.DeadlineExceeded) succeed.
 func (timedOut) Unwrap() error { return context.DeadlineExceeded }
 
-func (c *Counters) begin() (began time.Time) {
+func (c *Counters) begin() {
 	if c != nil {
 		c.Pending.Add(1)
-		began = time.Now()
 	}
-	return began
 }
 
-func (c *Counters) count(began time.Time, err error) {
+func (c *Counters) count(took time.Duration, err error) {
 	if c == nil {
 		return
 	}
-	c.recordDuration(time.Since(began))
+	c.recordDuration(took)
 	c.Pending.Add(-1)
 	c.Calls.Add(1)
 	if err == nil {

@@ -21,6 +21,17 @@ type Field = rawjson.Field
 type Event struct {
 	Point   Point
 	Payload Object // as the last hook left it; read only
+
+	raw json.RawMessage // the payload as compact JSON; nil: there is no such text
+}
+
+// Encode returns an object as compact JSON. If that is the text of the payload, Encode returns that
+// text, which must not be changed: a long payload is not copied only to be sent.
+func (e *Event) Encode(o Object) json.RawMessage {
+	if o.Is(e.raw) {
+		return e.raw
+	}
+	return o.JSON()
 }
 
 // A Verdict says how a reply, a step or a whole event ends.

@@ -26,7 +26,7 @@ func (f *firing) merge(reply *Reply, step *Step) {
 		return
 	}
 	step.before = f.event.Payload
-	f.event.Payload = f.event.Payload.With(set...)
+	f.event.Payload, f.event.raw = f.event.Payload.With(set...), nil
 	step.after = f.event.Payload
 	step.Changed = true
 }

@@ -48,8 +48,8 @@ func (s *Step) begin(h *Hook) {
 }
 
 // finish records the end of the call.
-func (s *Step) finish(reply *Reply, err error) {
-	s.Duration = time.Since(s.Started)
+func (s *Step) finish(reply *Reply, took time.Duration, err error) {
+	s.Duration = took
 	s.Sent, s.Received, s.Notes = reply.Sent, reply.Received, reply.Notes
 	if e, ok := errors.AsType[*Error](err); ok {
 		s.Err = e

@@ -312,9 +312,16 @@ type Fleeting interface {
 }
 
 // An Examiner is a dialect that finds faults which belong to no plugin, such as a script without
-// its executable bit.
+// its executable bit. Examine reads directories and starts nothing, because every opened host calls
+// it.
 type Examiner interface {
 	Examine(env Env) []Problem
+}
+
+// A Prober is a dialect whose plugins need a program of this system. Probe runs it, and reports why
+// it does not work.
+type Prober interface {
+	Probe(env Env) []Problem
 }
 
 // A Notification is a message that a plugin sends without a request.

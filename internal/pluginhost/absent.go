@@ -104,31 +104,44 @@ func (e *entry) explained() (message, fix string) {
 	return message, fix
 }
 
-// logIgnored logs, once each, the scripts that no dialect accepts because they cannot be executed,
-// and the places whose plugins cannot be listed. Each may be a plugin on which a user relies.
-func (h *Host) logIgnored(r *roster) {
+// An ignored is a problem of a dialect's places that belongs to no plugin.
+type ignored struct {
+	dialect.Problem
+	of dialect.Dialect
+}
+
+// ignored lists the scripts that no dialect accepts because they cannot be executed, and the places
+// whose plugins cannot be listed.
+func (h *Host) ignored() []ignored {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
-		return
+		return nil
 	}
+	var all []ignored
 	for _, d := range chosen {
-		x, ok := d.(dialect.Examiner)
-		if !ok {
+		if x, ok := d.(dialect.Examiner); ok {
+			for _, p := range x.Examine(h.setup().env) {
+				all = append(all, ignored{p, d})
+			}
+		}
+	}
+	return all
+}
+
+// logIgnored logs each of these problems once. Each may be a plugin on which a user relies.
+func (h *Host) logIgnored(r *roster, all []ignored) {
+	for _, p := range all {
+		text, name := p.Path+": "+p.Message, p.of.Name()
+		if h.warned[text] || !h.concerns(p.of, p.Problem, r.names) {
 			continue
 		}
-		for _, p := range x.Examine(h.setup().env) {
-			text := p.Path + ": " + p.Message
-			if h.warned[text] || !h.concerns(d, p, r.names) {
-				continue
-			}
-			h.warned[text] = true
-			left := "plugin left out"
-			if dialect.Unlisted(p) {
-				left = "plugins left out"
-			}
-			h.setup().Logger.Warn(left, "plugin", strings.TrimPrefix(scriptName(d.Name(), p), d.Name()+":"), "dialect", d.Name(),
-				"err", dialect.WithFix(errors.New(text), p.Fix), dialect.FindingKey, true)
+		h.warned[text] = true
+		left := "plugin left out"
+		if dialect.Unlisted(p.Problem) {
+			left = "plugins left out"
 		}
+		h.setup().Logger.Warn(left, "plugin", strings.TrimPrefix(scriptName(name, p.Problem), name+":"), "dialect", name,
+			"err", dialect.WithFix(errors.New(text), p.Fix), dialect.FindingKey, true)
 	}
 }
 

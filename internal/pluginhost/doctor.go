@@ -66,11 +66,14 @@ func (h *Host) Doctor() []Finding {
 		return findings // unreachable: Open checked the same names
 	}
 	for _, d := range chosen {
-		x, ok := d.(dialect.Examiner)
-		if !ok {
-			continue
+		var problems []dialect.Problem
+		if x, ok := d.(dialect.Examiner); ok {
+			problems = x.Examine(h.setup().env)
 		}
-		for _, p := range x.Examine(h.setup().env) {
+		if x, ok := d.(dialect.Prober); ok {
+			problems = append(problems, x.Probe(h.setup().env)...)
+		}
+		for _, p := range problems {
 			f := finding(SeverityWarning, nil, d.Name(), p)
 			if name := scriptName(d.Name(), p); name != "" {
 				f.Action = Action{ActionExecutable, name}

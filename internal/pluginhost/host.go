@@ -174,9 +174,8 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 		h.checkFiles(ctx)
 	}
 	defer h.enter().leave()
-	began := time.Now()
 	out, err := h.bus.Fire(ctx, point, raw)
-	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err, Began: began})
+	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err})
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
 		h.logSkippedFailures(ctx, out)
 	}

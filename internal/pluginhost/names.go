@@ -77,12 +77,22 @@ func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.is) }
 
 // bearing returns the plugins that have a name, as their place's or their own.
 func (c census) bearing(key string) census {
-	return slices.DeleteFunc(slices.Clone(c), func(b pluginNames) bool { return !b.hasName(key) })
+	return c.those(func(b pluginNames) bool { return b.hasName(key) })
 }
 
 // placed returns the plugins whose place has a name.
 func (c census) placed(key string) census {
-	return slices.DeleteFunc(slices.Clone(c), func(b pluginNames) bool { return !b.placed(key) })
+	return c.those(func(b pluginNames) bool { return b.placed(key) })
+}
+
+func (c census) those(chosen func(pluginNames) bool) census {
+	var some census
+	for _, b := range c {
+		if chosen(b) {
+			some = append(some, b)
+		}
+	}
+	return some
 }
 
 // gives reports whether the grants under key go to the plugin b: the name must be that of b's

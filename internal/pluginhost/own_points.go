@@ -99,7 +99,9 @@ func (o *ownPoint) hookAt(hk hook.Hook, to hook.Point) hook.Hook {
 }
 
 func (o *ownPoint) seen(ev *hook.Event) *hook.Event {
-	return &hook.Event{Point: o.like, Payload: ev.Payload}
+	seen := *ev
+	seen.Point = o.like
+	return &seen
 }
 
 // connectAt connects a plugin's hook to a point, which may be one of the program's own.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -66,19 +67,37 @@ func (s *search) look(dialects []string) error {
 	if setup.Dirs != nil {
 		return s.dirs(chosen)
 	}
-	for _, d := range setup.dialects {
-		switch opened := slices.Contains(chosen, d) && !setup.NoSearch; {
-		case opened && slices.Contains(dialects, d.Name()):
-			for _, f := range setup.find(d) {
+	opened := func(d dialect.Dialect) bool { return slices.Contains(chosen, d) && !setup.NoSearch }
+	searched := func(d dialect.Dialect) bool { return opened(d) && slices.Contains(dialects, d.Name()) }
+	found := setup.findAll(searched)
+	for i, d := range setup.dialects {
+		switch {
+		case searched(d):
+			for _, f := range found[i] {
 				s.add(sighting{found: f, dialect: d})
 			}
-		case opened:
+		case opened(d):
 			s.keep(d.Name())
 		default:
 			s.learn(d)
 		}
 	}
 	return nil
+}
+
+// findAll lists the plugins of each dialect for which searched is true, at the place of the dialect
+// in s.dialects. The dialects search at the same time: nothing is started before all have ended,
+// and dotagent reads the whole of $PATH.
+func (s *setup) findAll(searched func(dialect.Dialect) bool) [][]dialect.Found {
+	found := make([][]dialect.Found, len(s.dialects)) // each goroutine owns its element
+	var searches sync.WaitGroup
+	for i, d := range s.dialects {
+		if searched(d) {
+			searches.Go(func() { found[i] = s.find(d) })
+		}
+	}
+	searches.Wait()
+	return found
 }
 
 // keep takes over the plugins of a dialect that is not searched.
@@ -209,21 +228,29 @@ type stamp struct {
 // stampOf returns the stamp of a file, or of all files in a directory.
 func stampOf(path string) stamp {
 	var s stamp
-	files := []string{path}
-	if list, err := os.ReadDir(path); err == nil {
-		for _, f := range list {
-			files = append(files, filepath.Join(path, f.Name()))
-		}
+	if !s.add(path) {
+		return s
 	}
-	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil {
-			continue // a missing file does not count
-		}
-		s.size += info.Size() + int64(info.Mode())
-		s.times += info.ModTime().UnixNano()
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return s
+	}
+	for _, f := range list {
+		s.add(filepath.Join(path, f.Name()))
 	}
 	return s
+}
+
+// add adds a file to the stamp, and reports whether it is a directory. A missing file does not
+// count.
+func (s *stamp) add(file string) (dir bool) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	s.size += info.Size() + int64(info.Mode())
+	s.times += info.ModTime().UnixNano()
+	return info.IsDir()
 }
 
 // refuseRivals refuses the second of two enabled plugins in a role that only one may have. The

@@ -23,6 +23,8 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	if h.setup().NoStart {
 		return
 	}
+	examined := make(chan []ignored, 1)
+	go func() { examined <- h.ignored() }() // while the plugins start
 	for {
 		admitted := r.admitted()
 		h.vet(admitted)
@@ -35,7 +37,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
-	h.logIgnored(r)
+	h.logIgnored(r, <-examined)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while

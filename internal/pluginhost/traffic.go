@@ -59,7 +59,7 @@ func (h *Host) recordEvent(ctx context.Context, t Traffic) {
 		return
 	}
 	recorded := t // t itself would be allocated for every event, recorded or not
-	recorded.Kind = EventTraffic
+	recorded.Kind, recorded.Began = EventTraffic, t.Outcome.Began()
 	h.record(ctx, &recorded)
 }
 

@@ -110,7 +110,7 @@ func endOf(proc *os.Process) error {
 
 // startGuardian runs the host's own executable as the guardian: in its own session, in the root
 // directory, with the pipe on stdin and no other descriptor of the host. One thread and no garbage
-// collection keep it small.
+// collection keep it small, and it need not look for the limits of its cgroup.
 func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 	if err := checkProgram(); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 	defer null.Close()
 	proc, err := os.StartProcess(path, []string{guard.Name, mark.String()}, &os.ProcAttr{
 		Dir:   "/",
-		Env:   []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB", "GOTRACEBACK=none"},
+		Env:   []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB", "GOTRACEBACK=none", "GODEBUG=containermaxprocs=0"},
 		Files: []*os.File{pipe, null, null},
 		Sys:   guardianAttr(),
 	})

@@ -6,20 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is the size of stdin and stdout of a long-lived process, so that a message of usual size
-// needs one write and one wake-up. It is the most that an unprivileged user may ask for
-// (fs.pipe-max-size).
-const pipeSize = 1 << 20
-
-// growPipe enlarges a pipe if the system allows it. The pipe works without that, too.
-func growPipe(f *os.File) {
-	conn, err := f.SyscallConn() // Fd would make the pipe blocking
-	if err != nil {
-		return
-	}
-	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
-}
-
 // pipeToChild creates a pipe for the child to read from.
 func pipeToChild() (child, host *os.File, err error) {
 	read, write, err := rawPipe()

@@ -54,13 +54,7 @@ type Spec struct {
 // error for a program that cannot be started is a *[program.StartError]. When the leader ends, the
 // rest of its group is killed.
 func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
-	p, err := g.start(ctx, s, startMode{})
-	if err != nil {
-		return nil, err
-	}
-	growPipe(p.stdin)
-	growPipe(p.stdout)
-	return p, nil
+	return g.start(ctx, s, startMode{})
 }
 
 // start starts every child of the group. When it returns, the child is marked. The guardian is up

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"io/fs"
 	"os"
 	"sync"
 
@@ -32,11 +33,11 @@ type knownFile struct {
 func (f *files) look(path string) file {
 	info, err := os.Stat(path)
 	if err != nil {
-		return readFile(path)
+		return file{}
 	}
 	state := filestate.Of(info)
 	if !state.Certain() {
-		return readFile(path)
+		return readFile(path, info)
 	}
 	f.mu.Lock()
 	known := f.known[path]
@@ -44,7 +45,7 @@ func (f *files) look(path string) file {
 	if known.state == state {
 		return known.file
 	}
-	known = knownFile{state: state, file: readFile(path)}
+	known = knownFile{state: state, file: readFile(path, info)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil || len(f.known) >= maxFiles {
@@ -54,6 +55,6 @@ func (f *files) look(path string) file {
 	return known.file
 }
 
-func readFile(path string) file {
-	return file{line: interpreterLine(Head(path)), privileged: gainsPrivileges(path)}
+func readFile(path string, info fs.FileInfo) file {
+	return file{line: interpreterLine(Head(path)), privileged: gainsPrivileges(path, info)}
 }

@@ -1,15 +1,15 @@
 package program
 
-import "golang.org/x/sys/unix"
+import (
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
 
 // gainsPrivileges reports whether the kernel gives the program more rights than the host has. It
 // does not do that for a program that is traced.
-func gainsPrivileges(file string) bool {
-	var stat unix.Stat_t
-	if unix.Stat(file, &stat) != nil {
-		return false // it will not start either
-	}
-	if stat.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
+func gainsPrivileges(file string, info fs.FileInfo) bool {
+	if info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 		return true
 	}
 	_, err := unix.Getxattr(file, "security.capability", nil)

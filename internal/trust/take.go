@@ -121,16 +121,16 @@ func walk(roots []Root, visit func(visited) error) error {
 // walkRoot visits one root. A root that is a link is also recorded as a link, because its target
 // may change.
 func walkRoot(r Root, visit func(visited) error) error {
-	real, err := filepath.EvalSymlinks(r.Path)
-	if err != nil {
-		return err
-	}
-	if info, err := os.Lstat(r.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	real := r.Path
+	info, err := os.Lstat(real)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if err := visit(visited{name: r.Label + ".", path: r.Path, info: info}); err != nil {
 			return err
 		}
+		if real, err = filepath.EvalSymlinks(r.Path); err == nil {
+			info, err = os.Lstat(real)
+		}
 	}
-	info, err := os.Lstat(real)
 	if err != nil {
 		return err
 	}

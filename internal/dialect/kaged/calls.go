@@ -91,7 +91,7 @@ func projectSession(root string) string {
 // get the same id, so that a plugin which stores data by session finds it again.
 func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 	c := callContext{
-		sessionID:   sessionID,
+		sessionID:   cmp.Or(sessionID, p.session),
 		operatorID:  p.operator,
 		projectID:   p.rt.ProjectID,
 		projectRoot: p.rt.ProjectRoot,
@@ -100,9 +100,9 @@ func (p *plugin) callContext(sessionID, projectRoot string) callContext {
 	binary.NativeEndian.PutUint64(c.requestID[8:], rand.Uint64())
 	if projectRoot != "" && projectRoot != c.projectRoot {
 		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
-	}
-	if c.sessionID == "" {
-		c.sessionID = projectSession(c.projectRoot)
+		if sessionID == "" {
+			c.sessionID = projectSession(projectRoot)
+		}
 	}
 	return c
 }

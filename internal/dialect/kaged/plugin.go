@@ -39,6 +39,7 @@ type plugin struct {
 	manifest *Manifest
 	settings dialect.Settings
 	operator string // the user that the host runs as
+	session  string // the session id of calls by hand in the host's project
 	rt       *dialect.Runtime
 	log      *slog.Logger
 	noise    *dialect.NoiseLog
@@ -66,6 +67,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 	}
 	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log, ended: make(chan struct{}),
 		operator:      cmp.Or(rt.Env.Get("USER"), "local"),
+		session:       projectSession(rt.ProjectRoot),
 		noise:         dialect.NewNoiseLog(func() *slog.Logger { return rt.Log }),
 		notifications: &notifications{log: rt.Log, declared: m.Notifications, pass: rt.Notify},
 		storage: &storage{

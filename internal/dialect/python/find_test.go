@@ -139,7 +139,7 @@ func TestWithoutPython(t *testing.T) {
 					t.Errorf("%s: %v, want %q and how to fix it", name, s.errs[name], c.want)
 				}
 			}
-			problems := s.dialect.Examine(s.rt.Env)
+			problems := s.dialect.Probe(s.rt.Env)
 			if len(problems) != 1 || problems[0].Fix != installPython ||
 				!strings.Contains(problems[0].Message, "none of the 2 Python plugins here can run") || !strings.Contains(problems[0].Message, c.want) {
 				t.Errorf("problems %+v", problems)
@@ -154,23 +154,39 @@ func TestWithoutPython(t *testing.T) {
 		if err := s.errs["a"]; err == nil || !strings.Contains(err.Error(), "exit code 3") || !strings.Contains(err.Error(), "no snake") {
 			t.Errorf("error %v", err)
 		}
-		if problems := s.dialect.Examine(s.rt.Env); len(problems) != 1 || !strings.Contains(problems[0].Message, "no snake") {
+		if problems := s.dialect.Probe(s.rt.Env); len(problems) != 1 || !strings.Contains(problems[0].Message, "no snake") {
 			t.Errorf("problems %+v", problems)
 		}
 	})
 }
 
-func TestExamine(t *testing.T) {
+func TestProbe(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()
 	t.Run("without plugins Python is not needed", func(t *testing.T) {
-		if problems := New().Examine(dialect.Env{Vars: []string{"HOME=" + home, "PATH="}}); len(problems) != 0 {
+		if problems := New().Probe(dialect.Env{Vars: []string{"HOME=" + home, "PATH="}}); len(problems) != 0 {
 			t.Errorf("problems %+v", problems)
+		}
+	})
+	t.Run("only Probe runs it, because every opened host calls Examine", func(t *testing.T) {
+		s := newStage(t)
+		s.write("a", "")
+		ran := filepath.Join(s.home, "ran")
+		env := fakePython(t, s.home, "echo > "+ran)
+		if problems := s.dialect.Examine(env); len(problems) != 0 {
+			t.Errorf("problems %+v", problems)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Error("Examine has run Python")
+		}
+		s.dialect.Probe(env)
+		if _, err := os.Stat(ran); err != nil {
+			t.Error(err)
 		}
 	})
 	t.Run("with Python all is well", func(t *testing.T) {
 		writeFile(t, filepath.Join(home, ".agent", "plugins", "a.py"), "", 0o644)
-		if problems := New().Examine(dialect.Env{Vars: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}); len(problems) != 0 {
+		if problems := New().Probe(dialect.Env{Vars: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}); len(problems) != 0 {
 			t.Errorf("problems %+v", problems)
 		}
 	})

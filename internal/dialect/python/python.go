@@ -88,12 +88,14 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	return p, nil
 }
 
-// Examine reports what prevents all plugins from running: the plugins folder cannot be read, or
-// Python is missing or too old.
-func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
+// Examine reports why the plugins folder cannot be read.
+func (*Dialect) Examine(env dialect.Env) []dialect.Problem { return dialect.ExaminePlace(folder(env)) }
+
+// Probe reports that Python is missing or too old, if there are plugins.
+func (*Dialect) Probe(env dialect.Env) []dialect.Problem {
 	plugins := list(env)
 	if len(plugins) == 0 {
-		return dialect.ExaminePlace(folder(env))
+		return nil
 	}
 	err := checkPython(env)
 	if err == nil {

@@ -13,6 +13,7 @@ var _ dialect.Dialect = New()
 var _ Plugin = (*plugin)(nil)
 var _ dialect.Connector = (*plugin)(nil)
 var _ dialect.Examiner = New()
+var _ dialect.Prober = New()
 
 func object(t testing.TB, text string) hook.Object {
 	t.Helper()

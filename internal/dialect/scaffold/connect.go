@@ -20,8 +20,9 @@ var elsewhere = []translation{
 	{name: "post_tool_execute", point: hook.CommandAfter, params: finishedCommandParams, apply: replaceOutput},
 	{name: "post_tool_execute", point: hook.CommandDone, params: finishedCommandParams},
 	{name: "post_llm_response", point: hook.TurnFinal, fields: []string{"text"},
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
+		params: func(ev *hook.Event) json.RawMessage {
+			p := ev.Payload
+			return ev.Encode(hook.Object{text(p, "text"), toolCalls(p)})
 		}},
 }
 
@@ -39,7 +40,7 @@ func connection(name string, point hook.Point) (*translation, error) {
 }
 
 // commandParams shows a command as a tool, with args and flags as its arguments.
-func commandParams(p hook.Object) json.RawMessage { return commandFields(p).JSON() }
+func commandParams(ev *hook.Event) json.RawMessage { return commandFields(ev.Payload).JSON() }
 
 func commandFields(p hook.Object) hook.Object {
 	return hook.Object{
@@ -57,7 +58,8 @@ func commandArguments(p hook.Object) hook.Object {
 
 // finishedCommandParams adds the result. A program with exit code 0 succeeded. Of a command that
 // was refused or could not run, the result is the reason.
-func finishedCommandParams(p hook.Object) json.RawMessage {
+func finishedCommandParams(ev *hook.Event) json.RawMessage {
+	p := ev.Payload
 	success := json.RawMessage("true")
 	if result, err := rawjson.Parse(p.Get("result")); err == nil {
 		if code := result.Get("exit_code"); len(code) > 0 && string(code) != "0" {

@@ -42,7 +42,7 @@ func FuzzReply(f *testing.F) {
 }
 
 func checkReply(t *testing.T, tr *translation, p hook.Object, result json.RawMessage) {
-	if params := tr.params(p); rawjson.Check(params) != nil {
+	if params := tr.params(&hook.Event{Payload: p}); rawjson.Check(params) != nil {
 		t.Errorf("%s at %s is sent %s", tr.name, tr.point, params)
 	}
 	reply, err := tr.reply(&hook.Event{Point: tr.point, Payload: p}, result)

@@ -55,7 +55,7 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 	method := methodHook + t.name
 	return hook.Hook{Name: t.name, Point: t.point, Timeout: replyTimeout,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) {
-			params := t.params(ev.Payload)
+			params := t.params(ev)
 			result, err := p.ask(ctx, method, params)
 			if err != nil {
 				return hook.Reply{Sent: params}, err

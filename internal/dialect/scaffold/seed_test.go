@@ -199,7 +199,7 @@ func TestSeedHookFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(tr.params(payload)); got != b.Text {
+			if got := string(tr.params(&hook.Event{Payload: payload})); got != b.Text {
 				t.Errorf("sent %s, the document prints %s", got, b.Text)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 type translation struct {
 	name   string
 	point  hook.Point
-	params func(p hook.Object) json.RawMessage
+	params func(ev *hook.Event) json.RawMessage
 	fields []string // string fields of the reply that are copied to the payload
 	// apply reads a reply that needs more than copying fields. stop reports the action.
 	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
@@ -30,26 +30,31 @@ func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.name, Po
 // docs/protocols/scaffold.md, row S34.
 var native = []translation{
 	{name: "post_user_input", point: hook.TurnInput, fields: []string{"message"},
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{text(p, "message")}.JSON()
+		params: func(ev *hook.Event) json.RawMessage {
+			p := ev.Payload
+			return ev.Encode(hook.Object{text(p, "message")})
 		}},
 	{name: "context_enhance", point: hook.PromptContext, fields: []string{"dynamic_context"},
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{text(p, "user_message"), text(p, "dynamic_context")}.JSON()
+		params: func(ev *hook.Event) json.RawMessage {
+			p := ev.Payload
+			return ev.Encode(hook.Object{text(p, "user_message"), text(p, "dynamic_context")})
 		}},
 	{name: "pre_llm_send", point: hook.PromptSend, fields: []string{"base_prompt", "dynamic_context"},
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{text(p, "base_prompt"), text(p, "dynamic_context")}.JSON()
+		params: func(ev *hook.Event) json.RawMessage {
+			p := ev.Payload
+			return ev.Encode(hook.Object{text(p, "base_prompt"), text(p, "dynamic_context")})
 		}},
 	{name: "post_llm_response", point: hook.ModelReply, fields: []string{"text"},
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
+		params: func(ev *hook.Event) json.RawMessage {
+			p := ev.Payload
+			return ev.Encode(hook.Object{text(p, "text"), toolCalls(p)})
 		}},
 	{name: "pre_tool_execute", point: hook.ToolBefore, apply: answerTool,
 		params: toolParams},
 	{name: "post_tool_execute", point: hook.ToolAfter, fields: []string{"result"},
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{toolName(p), arguments(p), text(p, "result"), success(p)}.JSON()
+		params: func(ev *hook.Event) json.RawMessage {
+			p := ev.Payload
+			return ev.Encode(hook.Object{toolName(p), arguments(p), text(p, "result"), success(p)})
 		}},
 }
 
@@ -91,7 +96,8 @@ func arguments(p hook.Object) hook.Field {
 
 // toolParams returns a tool's name and arguments. Long arguments are quoted in place, without a
 // copy.
-func toolParams(p hook.Object) json.RawMessage {
+func toolParams(ev *hook.Event) json.RawMessage {
+	p := ev.Payload
 	v := p.Get("arguments")
 	if dialect.Missing(v) || isString(v) {
 		return hook.Object{toolName(p), arguments(p)}.JSON()

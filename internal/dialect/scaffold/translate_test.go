@@ -95,7 +95,7 @@ func TestParams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(translationOf(c.hook).params(o)); got != c.want {
+			if got := string(translationOf(c.hook).params(&hook.Event{Payload: o})); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -112,7 +112,7 @@ func TestACommandThatWasRefusedDidNotSucceed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"tool_name":"ls","arguments":"{\"args\":[],\"flags\":{}}","result":"refused","success":false}`
-	if got := string(tr.params(o)); got != want {
+	if got := string(tr.params(&hook.Event{Payload: o})); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
