@@ -99,7 +99,7 @@ func offers(p pluginhost.PluginInfo) string {
 		n    int
 		noun string
 	}{
-		{len(p.Hooks), "hook"}, {len(p.Tools), "tool"}, {len(p.Commands), "command"}, {len(p.Methods), "method"}, {len(p.Kinds), "kind"},
+		{max(p.HookCount, len(p.Hooks)), "hook"}, {len(p.Tools), "tool"}, {len(p.Commands), "command"}, {len(p.Methods), "method"}, {len(p.Kinds), "kind"},
 	} {
 		if c.n > 0 {
 			parts = append(parts, render.Count(c.n, c.noun))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,33 +132,36 @@ func (a *app) askPluginNew(ctx context.Context, r *newplugin.Request) error {
 	if len(missing) == 0 {
 		return nil
 	}
+	if err := newplugin.CheckPair(*r); err != nil { // before the user answers questions for nothing
+		return pluginNewUsage(err)
+	}
 	if !a.InTTY || !a.OutTTY || a.flags.json {
 		return usage(pluginNewFix(*r), "patchbay plugin new: missing %s", strings.Join(missing, ", "))
 	}
 	return a.fillPluginNew(ctx, r)
 }
 
-// pluginNewFix lists the possible values of missing arguments, with an example.
+// pluginNewFix lists the possible values of missing arguments, with an example that keeps the given
+// ones.
 func pluginNewFix(r newplugin.Request) string {
 	var fixes []string
+	dialects, languages := newplugin.DialectsOf(r.Language), newplugin.Languages(r.Dialect)
 	if r.Dialect == "" {
-		fixes = append(fixes, "--dialect is one of "+strings.Join(newplugin.Words(newplugin.DialectsOf(r.Language)), ", "))
+		fixes = append(fixes, "--dialect is one of "+strings.Join(newplugin.Words(dialects), ", "))
 	}
 	if r.Language == "" {
-		fixes = append(fixes, "--lang is one of "+strings.Join(newplugin.Words(newplugin.Languages(r.Dialect)), ", "))
+		fixes = append(fixes, "--lang is one of "+strings.Join(newplugin.Words(languages), ", "))
 	}
-	return strings.Join(append(fixes, "for example: patchbay plugin new hello --dialect scaffold --lang bash"), "; ")
+	example := fmt.Sprintf("for example: patchbay plugin new %s --dialect %s --lang %s",
+		cmp.Or(r.Name, "hello"), cmp.Or(r.Dialect, dialects[0].Word), cmp.Or(r.Language, languages[0].Word))
+	return strings.Join(append(fixes, example), "; ")
 }
 
-// fillPluginNew asks for missing arguments on the terminal. It checks the given ones first, so that
-// the user does not answer questions for nothing.
+// fillPluginNew asks for missing arguments on the terminal.
 func (a *app) fillPluginNew(ctx context.Context, r *newplugin.Request) error {
 	ask := func(answer *string, q tui.Question) (err error) {
 		if *answer != "" {
-			if q.Choices != nil && !slices.ContainsFunc(q.Choices, func(c [2]string) bool { return c[0] == *answer }) {
-				_, err = newplugin.Make(*r)
-			}
-			return err
+			return nil
 		}
 		q.Width = a.screen().Width
 		*answer, err = tui.Ask(ctx, a.In, a.Out, q)

@@ -158,21 +158,12 @@ type fixer interface {
 // callFix returns how to fix a failed call to a plugin, by the kind of failure.
 func callFix(e *hook.Error) string {
 	switch e.Kind {
-	case hook.Timeout:
-		key := "timeout"
-		if e.Point == "" {
-			key = "tool_timeout"
-		}
-		return fmt.Sprintf("give it more time: set %s in [plugins.%s] of the configuration", key, e.Plugin)
 	case hook.Crash:
 		return crashFix(e)
 	case hook.Unavailable:
 		return joinFixes("`patchbay doctor` says how to fix it", withoutPluginFix(e))
-	case hook.Garbled, hook.TooLarge:
-		return fmt.Sprintf("the plugin does not follow its protocol, and `patchbay plugin test %s` shows where; tell its author, or disable it with `patchbay plugin disable %s`",
-			e.Plugin, e.Plugin)
 	}
-	return ""
+	return pluginhost.FailureFix(e)
 }
 
 // crashFix returns where to look for the cause of a crash. The message has one line of stderr.

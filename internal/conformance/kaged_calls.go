@@ -166,8 +166,8 @@ func (s *kagedSuite) askHooks(t *trial) {
 			if fault := s.hookFault(name, a.result); fault != "" {
 				s.seen.note(sawContext, "the hook %s: %s", name, fault)
 			}
-			for _, stray := range s.strays(name, a.result) {
-				s.seen.note(sawIgnored, "the hook %s: %s", name, stray)
+			for _, note := range s.unknown(name, a.result) {
+				s.seen.note(sawIgnored, "the hook %s: %s", name, note)
 			}
 		}
 	}
@@ -179,9 +179,9 @@ func (s *kagedSuite) askHooks(t *trial) {
 	t.passf("%s", plural(len(s.manifest.Hooks), "hook"))
 }
 
-// strays notes the fields of an answer that the hook does not have. The answers to on_session_idle,
+// unknown notes the fields of an answer that the hook does not have. The answers to on_session_idle,
 // and those of an observer to pre_compact, are ignored as a whole.
-func (s *kagedSuite) strays(name string, result json.RawMessage) []string {
+func (s *kagedSuite) unknown(name string, result json.RawMessage) []string {
 	if dialect.Missing(result) {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (s *kagedSuite) strays(name string, result json.RawMessage) []string {
 	if err != nil {
 		return nil // hookFault reports it
 	}
-	return dialect.StrayFields(o, kaged.AnswerFields(name)...)
+	return dialect.UnknownFields("the answer", o, kaged.AnswerFields(name))
 }
 
 // hookResults reports what was seen in the answers of hooks.

@@ -188,11 +188,8 @@ func (s *scaffoldSuite) fields(t *trial) {
 		t.failf("%s", strings.Join(wrong, "; "))
 		return
 	}
-	for _, f := range s.manifest {
-		if !slices.Contains(scaffoldManifestFields, f.Name) {
-			t.warnf("the manifest has the unknown field %s, which is ignored; %s", shown(f.Name), nearest.Suggest(f.Name, scaffoldManifestFields))
-			return
-		}
+	if notes := dialect.UnknownFields("the manifest", s.manifest, scaffoldManifestFields); notes != nil {
+		t.warnf("%s", strings.Join(notes, "; "))
 	}
 }
 

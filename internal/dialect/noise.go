@@ -2,10 +2,13 @@ package dialect
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
@@ -16,21 +19,36 @@ const (
 	noiseLines  = 20
 )
 
+// noiseLine is the length to which a line is cut in a finding.
+const noiseLine = 200
+
 // A NoiseLog logs what a plugin sends that belongs to no call, in the same way for every dialect.
 // Lines over the budget are counted, and the next line that is logged has their number. It is safe
 // for concurrent use. Make it with [NewNoiseLog]; a nil one logs nothing.
 type NoiseLog struct {
 	log func() *slog.Logger
 
-	mu      sync.Mutex // protects the fields below
-	began   time.Time  // of the present window
-	logged  int        // lines in the present window
-	dropped int        // lines since the last one that was logged
+	mu      sync.Mutex                // protects the fields below
+	odd     func(message, fix string) // while the plugin starts: takes warnings as findings; else nil
+	began   time.Time                 // of the present window
+	logged  int                       // lines in the present window
+	dropped int                       // lines since the last one that was logged
 }
 
 // NewNoiseLog returns a log for one plugin. log is called for each line and returns the logger to
 // use.
 func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
+
+// Starting hands warnings to odd until [NoiseLog.Started] is called: what a plugin prints while it
+// starts is a finding, because it happens at every start.
+func (n *NoiseLog) Starting(odd func(message, fix string)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.odd = odd
+}
+
+// Started ends what [NoiseLog.Starting] began.
+func (n *NoiseLog) Started() { n.Starting(nil) }
 
 // Take logs one line, if the budget allows it. A late reply is logged at debug level only, since
 // the timeout of its call was reported.
@@ -42,11 +60,29 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	if one.Kind == wire.NoiseLate {
 		level = slog.LevelDebug
 	}
+	if level == slog.LevelWarn && n.take(noiseText(one.Kind), one.Line) {
+		return
+	}
 	attrs := []slog.Attr{slog.String("kind", one.Kind.String()), slog.String("line", one.Line)}
 	if one.Why != "" {
 		attrs = append(attrs, slog.String("why", one.Why))
 	}
 	n.write(level, noiseText(one.Kind), attrs)
+}
+
+// take reports a line as a finding, if the plugin is starting.
+func (n *NoiseLog) take(text, line string) bool {
+	n.mu.Lock()
+	odd := n.odd
+	n.mu.Unlock()
+	if odd == nil {
+		return false
+	}
+	if _, _, ok := n.spend(time.Now()); ok {
+		what, fix, _ := strings.Cut(text, "; ")
+		odd(fmt.Sprintf("%s: %q", what, excerpt.Of(line, noiseLine)), fix)
+	}
+	return true
 }
 
 // TakeAnswer logs the output of a program that is started for each call, if that output is not an

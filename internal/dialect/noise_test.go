@@ -67,3 +67,24 @@ func TestALateReplyIsLoggedAtDebugLevel(t *testing.T) {
 		t.Errorf("log:\n%s", log)
 	}
 }
+
+// TestOutputWhileAPluginStartsIsAFinding: it comes at every start, so the doctor must know it.
+func TestOutputWhileAPluginStartsIsAFinding(t *testing.T) {
+	log := &strings.Builder{}
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	n := NewNoiseLog(func() *slog.Logger { return logger })
+	var found []string
+	n.Starting(func(message, fix string) { found = append(found, message+" | "+fix) })
+	for range noiseLines + 5 {
+		n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "banner"})
+	}
+	n.Started()
+	want := `unexpected output on stdout: a line that is not a JSON-RPC message was ignored: "banner" | print to stderr what is meant for the log`
+	if len(found) != noiseLines || found[0] != want || log.Len() > 0 {
+		t.Errorf("found %q, log:\n%s", found, log)
+	}
+	n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "later"})
+	if len(found) != noiseLines || strings.Contains(log.String(), "later") {
+		t.Errorf("the budget is the same afterwards: %d findings, log:\n%s", len(found), log)
+	}
+}

@@ -106,20 +106,32 @@ func Make(r Request) (*Plan, error) {
 
 // check checks the pair, then the name.
 func check(r Request) error {
+	if r.Dialect == "" || r.Language == "" {
+		return &Error{"the dialect or the language is missing", "these are possible: " + pairs()}
+	}
+	if err := CheckPair(r); err != nil {
+		return err
+	}
+	return CheckName(r)
+}
+
+// CheckPair checks the dialect and the language, as far as they are given.
+func CheckPair(r Request) error {
 	if err := known("dialect", r.Dialect, Words(Dialects())); err != nil {
 		return err
 	}
 	if err := known("language", r.Language, Words(Languages(""))); err != nil {
 		return err
 	}
-	if !slices.Contains(Words(Languages(r.Dialect)), r.Language) {
+	if r.Language != "" && !slices.Contains(Words(Languages(r.Dialect)), r.Language) {
 		return &Error{fmt.Sprintf("a plugin of the %s dialect cannot be written in %s", r.Dialect, r.Language), "these are possible: " + pairs()}
 	}
-	return CheckName(r)
+	return nil
 }
 
+// known checks a word, unless it is empty.
 func known(what, word string, words []string) error {
-	if slices.Contains(words, word) {
+	if word == "" || slices.Contains(words, word) {
 		return nil
 	}
 	fix := "one of " + strings.Join(words, ", ")

@@ -11,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // This file handles plugins that are installed but cannot be called. None is left out silently. If
@@ -246,9 +247,34 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", "plugin", s.Plugin, "dialect", s.Dialect, "err", s.Err.Cause(),
-			"hook", s.Hook, "point", string(out.Point))
+		_, fix := splitFix(s.Err)
+		text, ends := strings.CutSuffix(s.Err.Cause(), "; "+fix)
+		if !ends {
+			fix = FailureFix(s.Err)
+		}
+		attrs := []any{"plugin", s.Plugin, "dialect", s.Dialect, "err", text, "hook", s.Hook, "point", string(out.Point)}
+		if fix != "" {
+			attrs = append(attrs, "fix", fix)
+		}
+		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", attrs...)
 	}
+}
+
+// FailureFix returns what to do about a failed call to a plugin, by the kind of failure; "": the
+// error says it, or there is nothing to do.
+func FailureFix(e *hook.Error) string {
+	switch e.Kind {
+	case hook.Timeout:
+		key := "timeout"
+		if e.Point == "" {
+			key = "tool_timeout"
+		}
+		return fmt.Sprintf("give it more time: set %s in [%s] of the configuration", key, document.KeyPath("plugins", e.Plugin))
+	case hook.Garbled, hook.TooLarge:
+		return fmt.Sprintf("the plugin does not follow its protocol, and `patchbay plugin test %s` shows where; tell its author, or disable it with `patchbay plugin disable %s`",
+			e.Plugin, e.Plugin)
+	}
+	return ""
 }
 
 // unavailable returns the error of a call to a plugin that is not ready.

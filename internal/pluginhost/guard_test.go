@@ -83,6 +83,9 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 			h.write(guardFile, guardHead+strings.ReplaceAll(guardHooks, "[[hooks]]", "[[hook]]"), 0o644)
 			h.write(guardProg, "#!/bin/sh\n", 0o755)
 		}, false, "", `hook: unknown key, ignored" plugin=guard dialect=mine fix="did you mean \"hooks\"?"`, false},
+		{"its hook is for the result of a command, which does not run then", func(h house) {
+			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"preexec"`, `"postexec"`, 1), 0o644)
+		}, true, hook.Unavailable, "reinstall the plugin", true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			h := newHouse(t)
@@ -316,4 +319,19 @@ func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
 	}
+	t.Run("a timeout is logged with its fix", func(t *testing.T) {
+		h := newHouse(t)
+		h.write(guardFile, guardHead+"[[hooks]]\ncommand = \"*\"\nstage = \"preexec\"\nmode = \"transform\"\ntimeout = \"100ms\"\n", 0o644)
+		h.write(guardProg, "#!/bin/sh\nread -r call\ncase $call in *lifecycle*) exit ;; esac\nexec sleep 600\n", 0o755)
+		h.config("[plugins.guard]\non_failure = \"skip\"\n")
+		host, log := h.logged(nil)
+		if _, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(gitCommand)); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"timed out after 100ms", "fix=\"give it more time: set timeout in [plugins.guard] of the configuration\""} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log does not say %q:\n%s", want, log)
+			}
+		}
+	})
 }

@@ -24,6 +24,7 @@ type PluginInfo struct {
 	Project     string        `json:"project"` // the root of the project that contains it; "": it is the user's own
 	State       dialect.State `json:"state"`
 	Hooks       []string      `json:"hooks"` // the dialect's names
+	HookCount   int           `json:"-"`     // a plugin may have several hooks of one name
 	Tools       []string      `json:"tools"` // full names
 	Commands    []string      `json:"commands"`
 	Methods     []string      `json:"methods"`
@@ -186,6 +187,10 @@ func (h *Host) info(e *entry) PluginInfo {
 	for _, t := range e.tools() {
 		p.Tools = append(p.Tools, t.Name)
 	}
+	p.HookCount = len(p.Hooks)
+	if w := e.wiring(); w != nil {
+		p.HookCount = max(p.HookCount, countHooks(w.Hooks()))
+	}
 	err := e.err
 	if e.plugin != nil {
 		status := e.plugin.Status()
@@ -202,6 +207,16 @@ func (h *Host) info(e *entry) PluginInfo {
 		p.Error = &text
 	}
 	return p
+}
+
+// countHooks counts the hooks that a plugin declares. A hook that fails at two points counts once.
+func countHooks(hooks []hook.Hook) int {
+	type declared struct{ name, pattern string }
+	seen := make(map[declared]bool)
+	for _, hk := range hooks {
+		seen[declared{hk.Name, hk.For}] = true
+	}
+	return len(seen)
 }
 
 // wiring lists a plugin's hooks, in the order of the points.

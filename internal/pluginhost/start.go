@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -201,6 +202,26 @@ func (h *Host) refuseTwins(r *roster) {
 			first[k] = e
 		}
 	}
+}
+
+// NameTaken returns the path of the plugin beside the one at path that has the same name, so that
+// only one of the two can be used; "": there is none. The plugin whose file or directory has the
+// name keeps it. A plugin elsewhere may be where its author writes an installed one, and is not
+// compared.
+func (h *Host) NameTaken(path, name string) string {
+	names := h.roster().names
+	i := slices.IndexFunc(names, func(b pluginNames) bool { return b.path == path })
+	if i < 0 || names[i].place == name {
+		return ""
+	}
+	own := names[i]
+	for _, o := range names {
+		beside := o.dialect == own.dialect && !o.is(own) && filepath.Dir(o.path) == filepath.Dir(own.path)
+		if beside && (o.place == name || o.called == name) {
+			return o.path
+		}
+	}
+	return ""
 }
 
 // rivals returns the plugins among which a name must be unique.

@@ -88,6 +88,8 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 
 // open starts the plugin for the first time, and keeps it running.
 func (p *plugin) open(ctx context.Context) error {
+	p.noise.Starting(p.rt.Odd)
+	defer p.noise.Started()
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*link]{
 		Open:  p.connect,
 		Close: (*link).close,

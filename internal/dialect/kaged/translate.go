@@ -75,7 +75,7 @@ func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
-	return hook.Reply{Set: present(field("inject", text)), Notes: strays(o, "on_session_start")}, nil
+	return hook.Reply{Set: present(field("inject", text)), Notes: unknown(o, "on_session_start")}, nil
 }
 
 // nothing reads the answer of docs/protocols/kaged.md, row K89, which should be null.
@@ -100,7 +100,7 @@ func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	set := present(field("messages", messages), field("summary", summary))
 	switch {
 	case len(set) > 0:
-		return hook.Reply{Verdict: hook.Stop, Set: set, Notes: strays(o, hookPreCompact)}, nil
+		return hook.Reply{Verdict: hook.Stop, Set: set, Notes: unknown(o, hookPreCompact)}, nil
 	case len(o) == 0:
 		return hook.Reply{Notes: []string{"answered {}, which counts as null"}}, nil
 	}
@@ -130,13 +130,13 @@ func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
-	return hook.Reply{Set: present(field("retain", retain), field("inject", inject)), Notes: strays(o, "post_compact")}, nil
+	return hook.Reply{Set: present(field("retain", retain), field("inject", inject)), Notes: unknown(o, "post_compact")}, nil
 }
 
-// strays notes the fields of an answer that the hook does not have: docs/protocols/kaged.md, row
+// unknown notes the fields of an answer that the hook does not have: docs/protocols/kaged.md, row
 // K66.
-func strays(o rawjson.Object, hookName string) []string {
-	return dialect.StrayFields(o, AnswerFields(hookName)...)
+func unknown(o rawjson.Object, hookName string) []string {
+	return dialect.UnknownFields("the answer", o, AnswerFields(hookName))
 }
 
 // lessRetained removes the messages that earlier plugins have retained, so that each message is

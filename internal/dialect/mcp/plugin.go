@@ -73,6 +73,8 @@ func newPlugin(s *Server, settings dialect.Settings, rt *dialect.Runtime) *plugi
 // open connects and reads the lists.
 func (p *plugin) open(ctx context.Context) (err error) {
 	p.lists.Store(&lists{})
+	p.noise.Starting(p.rt.Odd)
+	defer p.noise.Started()
 	if p.main, err = p.connect(ctx, nil); err != nil {
 		p.end()
 		return err

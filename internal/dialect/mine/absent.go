@@ -29,8 +29,21 @@ func (*Dialect) Declared(f dialect.Found, why error) (set dialect.HookSet, whole
 	return &absent{m, why}, !m.unread
 }
 
-// Hooks returns the hooks of the manifest.
-func (a *absent) Hooks() []hook.Hook { return a.manifest.nativeHooks(a.fails) }
+// early fails for a postexec hook before its command runs.
+var early = translation{stage: stagePostexec, point: hook.CommandBefore, command: "command"}
+
+// Hooks returns the hooks of the manifest. A postexec hook fails before its command as well, so that
+// the command is refused and does not run first: docs/protocols/mine.md, row M30.
+func (a *absent) Hooks() []hook.Hook {
+	hooks := a.manifest.nativeHooks(a.fails)
+	if errors.Is(a.why, hook.Outdated) {
+		return hooks // it refuses nothing
+	}
+	for _, r := range a.manifest.at(stagePostexec) {
+		hooks = append(hooks, newHook(&early, []registration{r}, a.fails))
+	}
+	return hooks
+}
 
 // Connect returns one of its stages at another point.
 func (a *absent) Connect(name string, point hook.Point) (hook.Hook, error) {

@@ -218,7 +218,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 	if err != nil {
 		return nil, garbled("parse error: context is not an object: %q", cut(string(raw)))
 	}
-	c.noteUnknown("context", o, contextFields)
+	c.notes = append(c.notes, dialect.UnknownFields("context", o, contextFields)...)
 	c.result = o.Get("result")
 	if v := o.Get("command"); !dialect.Missing(v) {
 		command, ok := rawjson.Unquote(v)

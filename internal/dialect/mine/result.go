@@ -29,7 +29,7 @@ func (c *changes) keepResult(shown *hookContext) error {
 		if now, err = rawjson.Parse(c.result); err != nil {
 			return garbled(`parse error: context.result is neither {"stdout","stderr","exit_code"} nor a string: %q`, cut(string(c.result)))
 		}
-		c.noteUnknown("context.result", now, resultFields)
+		c.notes = append(c.notes, dialect.UnknownFields("context.result", now, resultFields)...)
 	}
 	whole := was
 	for _, name := range resultFields {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -79,7 +80,7 @@ func TestUnknownFields(t *testing.T) {
 		{`{"status":"ok","context":{"arg":["a"]}}`, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
 		{`{"context":{"result":{"stdout":"o","exit":0}}}`, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
 		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, nil},
-		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, make([]string, mostUnknown)},
+		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, make([]string, dialect.MostUnknown+1)}, // the last one says that there are more,
 	} {
 		t.Run(c.answer, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 // The fields of an answer and of its context. An answer may repeat the fields of its invocation.
@@ -15,24 +15,8 @@ var (
 	contextFields = []string{"command", "args", "flags", "result", "timestamp"}
 )
 
-// mostUnknown limits how many unknown fields of an object are noted; an author corrects them one by
-// one.
-const mostUnknown = 5
-
-// noteUnknown notes the fields of an object that the protocol does not know. They are ignored, and
-// may be misspelt: docs/protocols/mine.md, row M62.
-func (c *changes) noteUnknown(where string, o hook.Object, known []string) {
-	noted := 0
-	for _, f := range o {
-		if slices.Contains(known, f.Name) || noted == mostUnknown {
-			continue
-		}
-		noted++
-		c.notes = append(c.notes, fmt.Sprintf("%s has the unknown field %q, which is ignored; %s", where, cut(f.Name), nearest.Suggest(f.Name, known)))
-	}
-}
-
-// noteAnswer notes the unknown fields of an answer, and those that belong into its context.
+// noteAnswer notes the unknown fields of an answer, and those that belong into its context:
+// docs/protocols/mine.md, row M62.
 func (c *changes) noteAnswer(o hook.Object) {
 	inside := slices.DeleteFunc(slices.Clone(contextFields), func(name string) bool { return o.Get(name) == nil })
 	for _, name := range inside {
@@ -41,5 +25,5 @@ func (c *changes) noteAnswer(o hook.Object) {
 	rest := slices.DeleteFunc(slices.Clone(o), func(f hook.Field) bool {
 		return slices.Contains(inside, f.Name) || slices.Contains(repeatFields, f.Name)
 	})
-	c.noteUnknown("the answer", rest, answerFields)
+	c.notes = append(c.notes, dialect.UnknownFields("the answer", rest, answerFields)...)
 }

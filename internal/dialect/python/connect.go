@@ -90,8 +90,16 @@ func or(v json.RawMessage, otherwise string) json.RawMessage {
 func changeCommand(_, given, answer hook.Object) hook.Reply {
 	was, now := part(given, "call"), part(answer, "call")
 	reply := hook.Reply{Verdict: hook.Continue, Set: differing(was, now, map[string]string{"tool_name": "command"})}
-	had := part(was, "input")
-	for _, f := range part(now, "input") {
+	for range differing(was, now, map[string]string{"tool_call_id": "tool_call_id"}) {
+		reply.Notes = append(reply.Notes, "the tool_call_id of its answer is ignored: a command has none")
+	}
+	had, has := part(was, "input"), part(now, "input")
+	for _, f := range had {
+		if has != nil && has.Get(f.Name) == nil && len(f.Value) > len("{}") {
+			reply.Notes = append(reply.Notes, fmt.Sprintf("its input lacks %q, which stay as they were; to remove them, return an empty %s", f.Name, containerOf(f.Value)))
+		}
+	}
+	for _, f := range has {
 		switch {
 		case bytes.Equal(f.Value, had.Get(f.Name)):
 		case f.Value[0] == '[' && f.Name == "args" || f.Value[0] == '{' && f.Name == "flags":
@@ -103,9 +111,31 @@ func changeCommand(_, given, answer hook.Object) hook.Reply {
 	return reply
 }
 
-// resolveCommand sets the result of a command. A command has no field success.
+// containerOf returns Python's word for a list or an object.
+func containerOf(v json.RawMessage) string {
+	if v[0] == '[' {
+		return "list"
+	}
+	return "dict"
+}
+
+// resolveCommand sets the result of a command, which does not run. A result without success refuses
+// the command: printed as its output it would count as a success.
 func resolveCommand(_, _, answer hook.Object) hook.Reply {
-	return hook.Reply{Verdict: hook.Stop, Set: hook.Object{{Name: "result", Value: part(answer, "result").Get("output")}}}
+	result := part(answer, "result")
+	output := result.Get("output")
+	if string(success(result.Get("success"))) == "true" {
+		reply := hook.Reply{Verdict: hook.Stop, Set: hook.Object{{Name: "result", Value: output}}}
+		if !isNull(result.Get("error")) {
+			reply.Notes = append(reply.Notes, "the error of its answer is ignored: it says that the command has succeeded")
+		}
+		return reply
+	}
+	why := dialect.Plain(output)
+	if why == "" {
+		why = dialect.Plain(result.Get("error"))
+	}
+	return hook.Reply{Verdict: hook.Deny, Reason: why}
 }
 
 // giveOutput shows the result of a command as a tool's result. The result of a program is {stdout,

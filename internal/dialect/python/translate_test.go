@@ -1,6 +1,7 @@
 package python
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,6 +203,34 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 		reply := changeCommand(nil, was, now)
 		if len(reply.Set) != 0 || len(reply.Notes) != 2 || !strings.HasPrefix(reply.Notes[1], `"timeout" in its input is ignored: `) {
 			t.Errorf("reply %+v", reply)
+		}
+	})
+	t.Run("what is left out of a command's input stays, and is noted", func(t *testing.T) {
+		was := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","tool_call_id":"","input":{"args":[],"flags":{"a":"1"}}}`)}}
+		now := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","tool_call_id":"7","input":{}}`)}}
+		reply := changeCommand(nil, was, now)
+		want := []string{"the tool_call_id of its answer is ignored: a command has none",
+			`its input lacks "flags", which stay as they were; to remove them, return an empty dict`}
+		if len(reply.Set) != 0 || !slices.Equal(reply.Notes, want) {
+			t.Errorf("reply %+v", reply)
+		}
+	})
+	t.Run("a result in place of a command is its output", func(t *testing.T) {
+		reply := resolveCommand(nil, nil, hook.Object{{Name: "result", Value: []byte(`{"output":"done","success":true,"error":"odd"}`)}})
+		if reply.Verdict != hook.Stop || string(reply.Set.JSON()) != `{"result":"done"}` || len(reply.Notes) != 1 {
+			t.Errorf("reply %+v", reply)
+		}
+	})
+	t.Run("a result without success refuses the command", func(t *testing.T) {
+		for answer, why := range map[string]string{
+			`{"output":"not here","success":false,"error":null}`: "not here",
+			`{"output":"","success":false,"error":"not here"}`:   "not here",
+			`{"output":"","success":false,"error":null}`:         "",
+		} {
+			reply := resolveCommand(nil, nil, hook.Object{{Name: "result", Value: []byte(answer)}})
+			if reply.Verdict != hook.Deny || reply.Reason != why || len(reply.Set) != 0 {
+				t.Errorf("%s: reply %+v", answer, reply)
+			}
 		}
 	})
 	t.Run("an answer at a point that takes none is noted", func(t *testing.T) {

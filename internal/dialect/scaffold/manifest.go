@@ -42,7 +42,7 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 	if err := m.readName(w.Name, fields); err != nil {
 		return nil, err
 	}
-	m.noteUnknown("", fields, manifestFields)
+	m.warnOfUnknown("the manifest", fields, manifestFields)
 	m.Version, m.Priority = "0.0.0", hook.DefaultPriority // docs/protocols/scaffold.md, row S29
 	m.optional("version", w.Version, &m.Version)
 	m.optional("description", w.Description, &m.Description)
@@ -52,12 +52,11 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 	return m, nil
 }
 
-// noteUnknown warns of fields that the protocol does not know. One may be a misspelt list of hooks.
-func (m *manifest) noteUnknown(where string, o rawjson.Object, known []string) {
-	for _, f := range o {
-		if !slices.Contains(known, f.Name) {
-			m.warn("%sthere is no field %.80q, so it is ignored; %s", where, f.Name, nearest.Suggest(f.Name, known))
-		}
+// warnOfUnknown warns of fields that the protocol does not know. One may be a misspelt list of
+// hooks.
+func (m *manifest) warnOfUnknown(where string, o rawjson.Object, known []string) {
+	for _, note := range dialect.UnknownFields(where, o, known) {
+		m.warn("%s", note)
 	}
 }
 
@@ -151,7 +150,7 @@ func (m *manifest) readTools(raw json.RawMessage) {
 			continue
 		}
 		if fields, err := rawjson.Parse(entry); err == nil {
-			m.noteUnknown(fmt.Sprintf("tools[%d]: ", i), fields, toolFields)
+			m.warnOfUnknown(fmt.Sprintf("tools[%d]", i), fields, toolFields)
 		}
 		m.addTool(i, t)
 	}

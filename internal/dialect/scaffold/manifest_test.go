@@ -98,8 +98,8 @@ func TestMisspeltManifestFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(m.warnings, "\n")
-	want := "there is no field \"hook\", so it is ignored; did you mean \"hooks\"?\n" +
-		"tools[0]: there is no field \"params\", so it is ignored; known here: name, description, parameters"
+	want := "the manifest has the unknown field \"hook\", which is ignored; did you mean \"hooks\"?\n" +
+		"tools[0] has the unknown field \"params\", which is ignored; known here: name, description, parameters"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

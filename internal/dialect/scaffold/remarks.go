@@ -6,12 +6,9 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
-
-// mostRemarks limits the remarks on one answer. A plugin chooses how many fields it sends, and an
-// author corrects them one by one.
-const mostRemarks = 5
 
 // blockFields are the fields of an answer to pre_tool_execute beside action.
 var blockFields = []string{"arguments", "result", "success"}
@@ -41,13 +38,13 @@ func remarks(name string, answer hook.Object) []string {
 			continue
 		}
 		if f.Name != "action" && !slices.Contains(fields, f.Name) {
-			if near := nearest.Word(f.Name, append([]string{"action"}, fields...)); near != "" {
-				note = fmt.Sprintf("the answer has the unknown field %.80q, which is ignored; did you mean %q?", f.Name, near)
+			if known := append([]string{"action"}, fields...); nearest.Word(f.Name, known) != "" {
+				note = dialect.UnknownField("the answer", f.Name, known)
 			}
 		} else if want := wantedType(f.Name); jsonType(f.Value) != want {
 			note = fmt.Sprintf("%s is ignored: %s where %s belongs", f.Name, jsonType(f.Value), describe(f.Name, want))
 		}
-		if note != "" && len(notes) < mostRemarks {
+		if note != "" && len(notes) < dialect.MostUnknown {
 			notes = append(notes, note)
 		}
 	}

@@ -32,6 +32,8 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 	names := append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...)
 	p := &plugin{launch: &launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...)),
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}}
+	p.launch.noise.Starting(rt.Odd)
+	defer p.launch.noise.Started()
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
 		Open:  p.connect,
 		Close: func(s *session) { _ = s.conn.Close() }, // the pipes were closed with the process

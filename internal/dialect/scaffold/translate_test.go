@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -155,7 +156,7 @@ func TestRemarks(t *testing.T) {
 			t.Errorf("%s %s: noted %q, want %q", c.hook, c.answer, got, c.note)
 		}
 	}
-	if notes := read(t, "post_user_input", `{}`, `{"mesage":1,"messag":1,"essage":1,"massage":1,"messsage":1,"mssage":1}`).Notes; len(notes) != mostRemarks {
+	if notes := read(t, "post_user_input", `{}`, `{"mesage":1,"messag":1,"essage":1,"massage":1,"messsage":1,"mssage":1}`).Notes; len(notes) != dialect.MostUnknown {
 		t.Errorf("%d notes", len(notes))
 	}
 }

@@ -1,0 +1,39 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// MostUnknown limits how many unknown fields of one object are noted. A plugin chooses how many it
+// sends, and an author corrects them one by one.
+const MostUnknown = 5
+
+// UnknownFields notes the fields of an object that the protocol does not know. where names the
+// object. The fields change nothing, so their author must be told.
+func UnknownFields(where string, o rawjson.Object, known []string) []string {
+	var notes []string
+	for _, f := range o {
+		if slices.Contains(known, f.Name) {
+			continue
+		}
+		if len(notes) == MostUnknown {
+			return append(notes, where+" has more unknown fields")
+		}
+		notes = append(notes, UnknownField(where, f.Name, known))
+	}
+	return notes
+}
+
+// UnknownField notes one field that the protocol does not know, and the field that was probably
+// meant.
+func UnknownField(where, name string, known []string) string {
+	note := fmt.Sprintf("%s has the unknown field %.64q, which is ignored", where, name)
+	if hint := nearest.Suggest(name, known); hint != "" {
+		note += "; " + hint
+	}
+	return note
+}
