@@ -179,12 +179,21 @@ func stateInWords(run *job.Run, followed bool) string {
 	case job.Skipped:
 		return "was skipped: " + run.Reason
 	case job.Waiting:
-		return fmt.Sprintf("waits for attempt %d of %d", len(run.Attempts)+1, run.Most)
+		return waitInWords(run)
 	}
 	if followed {
 		return "is still running"
 	}
 	return "is still running (-f follows it)"
+}
+
+// waitInWords returns what a run waits for, and why.
+func waitInWords(run *job.Run) string {
+	text := fmt.Sprintf("waits until %s for attempt %d of %d", run.NextAt.Local().Format(time.DateTime), len(run.Attempts)+1, run.Most)
+	if n := len(run.Attempts); n > 0 && run.Attempts[n-1].Error != "" {
+		text += fmt.Sprintf("; attempt %d failed: %s", n, firstAndLast(run.Attempts[n-1].Error))
+	}
+	return text
 }
 
 // deadRunsEvery is how often a command that waits for a run checks whether the run's process has
