@@ -29,14 +29,15 @@ own plugins and your configuration are not used.`,
 	}
 }
 
-// self returns what to type for this program: its name if PATH has it, else the path that was typed.
-// The program of `go run` has none, because it is deleted when it ends.
+// self returns what to type for this program: its name if PATH has it, else its path. The program of
+// `go run` has none, because it is deleted when it ends.
 func (a *app) self() string {
-	switch path, err := os.Executable(); {
+	path, err := os.Executable()
+	switch {
 	case a.startable("patchbay"):
 		return "patchbay"
 	case err != nil || strings.Contains(filepath.ToSlash(path), "/go-build"):
 		return ""
 	}
-	return os.Args[0]
+	return path
 }
