@@ -175,7 +175,7 @@ func stateInWords(run *job.Run, followed bool) string {
 		}
 		return fmt.Sprintf("gave up after %s: %s", attempts, reason)
 	case job.Cancelled:
-		return "was cancelled: " + run.Reason
+		return "was " + cancelled(run.Reason)
 	case job.Skipped:
 		return "was skipped: " + run.Reason
 	case job.Waiting:
@@ -185,6 +185,14 @@ func stateInWords(run *job.Run, followed bool) string {
 		return "is still running"
 	}
 	return "is still running (-f follows it)"
+}
+
+// cancelled says why a run was cancelled. Some reasons begin with that word.
+func cancelled(reason string) string {
+	if strings.HasPrefix(reason, string(job.Cancelled)) {
+		return reason
+	}
+	return "cancelled: " + reason
 }
 
 // waitInWords returns what a run waits for, and why.

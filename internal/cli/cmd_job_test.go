@@ -50,6 +50,17 @@ func TestLogsOfAWaitingRun(t *testing.T) {
 	}
 }
 
+// TestCancelledRuns: the reason of a cancelled run is a part of the sentence.
+func TestCancelledRuns(t *testing.T) {
+	for reason, want := range map[string]string{
+		"cancelled by process 7 on vm": "was cancelled by process 7 on vm", "interrupt signal received": "was cancelled: interrupt signal received",
+	} {
+		if got := stateInWords(&job.Run{Status: job.Cancelled, Reason: reason}, false); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestTheLastLineOfLogsIsWrapped: the remark that ends the logs of a run is broken at words.
 func TestTheLastLineOfLogsIsWrapped(t *testing.T) {
 	run := job.Run{ID: "disk-report/daily/20261116T192950.287Z-manual", Status: job.GivenUp, Most: 1, Attempts: []job.Attempt{{Error: "exit code 3: " + strings.Repeat("no space left ", 8)}}}
