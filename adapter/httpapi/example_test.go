@@ -70,5 +70,5 @@ func ExampleCheckListen() {
 	// Output:
 	// <nil>
 	// <nil>
-	// other machines can reach "0.0.0.0:8000", and there is no token: set token in [server] of the configuration, or listen on 127.0.0.1
+	// other machines can reach "0.0.0.0:8000", and there is no token; set token in [server] of the configuration, or listen on 127.0.0.1
 }

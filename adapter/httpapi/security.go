@@ -28,8 +28,21 @@ func CheckListen(addr string, token bool) error {
 	if token || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("other machines can reach %s, and %w: "+
-		"set token in [server] of the configuration, or listen on 127.0.0.1", quote(addr), ErrNoToken)
+	return openToAll{addr}
+}
+
+// openToAll is the error for an address that other machines can reach without a token.
+type openToAll struct{ addr string }
+
+func (e openToAll) Error() string {
+	return fmt.Sprintf("other machines can reach %s, and %v; %s", quote(e.addr), ErrNoToken, e.Fix())
+}
+
+func (openToAll) Unwrap() error { return ErrNoToken }
+
+// Fix returns how to fix it.
+func (openToAll) Fix() string {
+	return "set token in [server] of the configuration, or listen on 127.0.0.1"
 }
 
 // ErrNoToken is the error for an address that other machines can reach without a token.

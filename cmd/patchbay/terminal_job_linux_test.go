@@ -48,7 +48,7 @@ func TestJobRunAtATerminal(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, first)
 	}
 	await(t, func() bool {
-		return strings.Contains(first.String(), "given_up after 1 of 1 attempts") &&
+		return strings.Contains(first.String(), "given up after 1 of 1 attempts") &&
 			strings.Contains(first.String(), "for all 2 attempts: patchbay job run fails --attempts all")
 	})
 
@@ -67,7 +67,7 @@ func TestJobRunAtATerminal(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, second)
 	}
 	await(t, func() bool { return strings.Contains(second.String(), "\x1b[A\r\x1b[K") }) // the countdown is removed
-	await(t, func() bool { return strings.Contains(second.String(), "given_up after 2 of 2 attempts") })
+	await(t, func() bool { return strings.Contains(second.String(), "given up after 2 of 2 attempts") })
 }
 
 // TestJobNewAtATerminal: job new asks for what the command line does not say.
@@ -75,7 +75,8 @@ func TestJobNewAtATerminal(t *testing.T) {
 	home := agentIn(t)
 	terminal, s, end := atTerminal(t, patchbayIn(home, "job", "new"))
 	for _, c := range []struct{ question, answer string }{
-		{"Name (", "fails"}, {"Agent fails exists already", "greets"}, {"Command to run", "echo good morning | cat"}, {"When?", "25 o'clock"},
+		{"Name (", "my job"}, {`"my job" cannot be a name`, "fails"}, {"agent fails exists already", "greets"},
+		{"Command to run", "ehco good morning"}, {"ehco is not a program", "echo good morning | cat"}, {"When?", "25 o'clock"},
 		{"is not a time", "07:30"},
 	} {
 		await(t, func() bool { return strings.Contains(s.String(), c.question) })

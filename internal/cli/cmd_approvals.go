@@ -143,7 +143,7 @@ func (a *app) listApprovals(all bool) error {
 	case a.flags.json:
 		return a.printJSON(map[string][]approvalJSON{"approvals": rows})
 	case len(rows) == 0:
-		a.sayf("There are no approvals for %s. To approve a command, press p at its question in `patchbay chat`.\n", render.Line(this.Root))
+		a.sayf("There are no approvals for %s. To approve a command, press p at its question in `patchbay chat`.\n", a.place(this.Root))
 		return nil
 	}
 	return a.approvalTable(rows)
@@ -186,7 +186,7 @@ func (a *app) addApproval(words []string) error {
 	if a.flags.json {
 		return a.printJSON(approvalJSON{Project: p.Root, Command: r.String(), Any: true, Added: time.Now().UTC().Truncate(time.Second)})
 	}
-	a.printf("%s runs without a question in %s.\n", render.Line(r.String()), render.Line(p.Root))
+	a.printf("%s runs without a question in %s.\n", render.Line(r.String()), a.place(p.Root))
 	return nil
 }
 

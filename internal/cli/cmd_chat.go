@@ -250,7 +250,7 @@ func (a *app) openConversation(ctx context.Context, core *daemon.Core, f chatFla
 		err = c.remember(a.approvals)
 	}
 	if err != nil {
-		return nil, sessionProblem(err, "leave "+f.flag()+" out to begin a new session")
+		return nil, sessionProblem(err, "`patchbay session list` lists the sessions; without "+f.flag()+" a new one begins")
 	}
 	return c, nil
 }

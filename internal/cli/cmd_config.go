@@ -86,7 +86,7 @@ func (a *app) runConfigInit() error {
 	if a.flags.json {
 		return a.printJSON(written{Path: result.Path, Written: true})
 	}
-	a.printf("written: %s\n", render.Line(result.Path))
+	a.printf("written: %s\n", a.place(result.Path))
 	a.sayf("Every line in it is commented out. Change it with: patchbay config edit\n")
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
-	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
@@ -105,9 +104,9 @@ func (a *app) printWritten(r editfile.Result) error {
 	case !r.Changed:
 		a.printf("nothing was changed\n")
 	case r.Backup != "":
-		a.printf("written: %s; the old file is %s\n", render.Line(r.Path), render.Line(r.Backup))
+		a.printf("written: %s; the old file is %s\n", a.place(r.Path), a.place(r.Backup))
 	default:
-		a.printf("written: %s\n", render.Line(r.Path))
+		a.printf("written: %s\n", a.place(r.Path))
 	}
 	return nil
 }

@@ -37,13 +37,8 @@ that they are set, and where.`,
   patchbay config show plugins.notes
   patchbay config show --set
   patchbay config show --json | jq -r '.[] | select(.source != "default").key'`,
-		Annotations: exits(exit{exitOK, "the settings were shown"}, exit{exitNotFound, "there is no setting or table PREFIX"}),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
-			}
-			return nil
-		},
+		Annotations:       exits(exit{exitOK, "the settings were shown"}, exit{exitNotFound, "there is no setting or table PREFIX"}),
+		Args:              atMostOne,
 		ValidArgsFunction: completeOnce(completeSections),
 		RunE:              func(_ *cobra.Command, args []string) error { return a.runConfigShow(args, o) },
 	}
@@ -121,7 +116,7 @@ func (a *app) printSettings(settings []config.Setting) error {
 		}
 		from := render.Cell{Text: a.settingOrigin(s), Style: originStyle(s.Source), Whole: true} // its end is the line
 		if a.OutTTY {
-			from.Text = fromHome(from.Text, a.getenv("HOME"))
+			from.Text = a.place(from.Text)
 		}
 		rows = append(rows, []render.Cell{{Text: s.Key, Style: render.StyleBold}, value, from})
 	}

@@ -55,7 +55,7 @@ type checkJSON struct {
 
 func (a *app) showCheck(r *engine.CheckResult) {
 	o := a.screen()
-	a.printf("%s\n", render.Line(r.Dir))
+	a.printf("%s\n", a.place(r.Dir))
 	switch {
 	case r.Running != 0:
 		a.printf("  process %d runs the engine, so no block was read; end it to read them all\n", r.Running)
@@ -82,7 +82,7 @@ func (a *app) showCheck(r *engine.CheckResult) {
 // showReports prints the damage that engines have found before.
 func (a *app) showReports(reports []engine.Report) {
 	for _, r := range reports {
-		a.printf("  found on %s, kept in %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), render.Line(r.Dir))
+		a.printf("  found on %s, kept in %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), a.place(r.Dir))
 		for _, f := range r.Findings {
 			a.printf("    %s\n", render.Line(f.String()))
 		}
@@ -120,7 +120,7 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 	if a.flags.json {
 		return a.printJSON(r)
 	}
-	a.printf("%s\n", render.Line(r.Dir))
+	a.printf("%s\n", a.place(r.Dir))
 	if len(r.Acknowledged) == 0 {
 		a.printf("  %s\n", a.screen().Paint(render.StyleGreen, "nothing is damaged"))
 		return nil

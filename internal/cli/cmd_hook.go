@@ -46,7 +46,8 @@ until stdin ends.`,
 		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied, for agents that read this exit code; or a usage error"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && !codehook.Agent(args[0]).Known() {
-				return unknownCommand(cmd, args[0], agentNames())
+				return usage(suggestName(args[0], agentNames(), "AGENT is one of "+strings.Join(agentNames(), ", ")+"; `patchbay hook --help` lists the commands"),
+					"unknown agent or command %q for %q", args[0], cmd.CommandPath())
 			}
 			return arguments("AGENT")(cmd, args)
 		},

@@ -173,12 +173,12 @@ func (a *app) printHookChange(c hookChange) error {
 			"approvals": c.Approvals, "trusted_in": c.Trusted})
 	}
 	o := a.screen()
-	a.sayf("%s: %s\n", o.Paint(render.StyleBold, string(c.Host)), c.summary())
+	a.sayf("%s: %s\n", o.Paint(render.StyleBold, string(c.Host)), c.summary(a.place(c.Change.Path)))
 	if c.DryRun {
 		return a.printDryRun(c)
 	}
 	if c.Change.Backup != "" {
-		a.printf("  the old file is %s\n", c.Change.Backup)
+		a.printf("  the old file is %s\n", a.place(c.Change.Backup))
 	}
 	if c.Uninstalled {
 		return nil
@@ -215,12 +215,12 @@ func (a *app) printDryRun(c hookChange) error {
 	}
 	a.printf("\n")
 	err := render.TextDiff(a.out, c.Change.Old, c.Change.New, o)
-	a.sayf("\nNothing was written. Run the command without --dry-run to change %s.\n", c.Change.Path)
+	a.sayf("\nNothing was written. Run the command without --dry-run to change %s.\n", a.place(c.Change.Path))
 	return err
 }
 
-// summary returns in one line what happened to the file.
-func (c hookChange) summary() string {
+// summary returns in one line what happened to the file, whose path is shown as path.
+func (c hookChange) summary(path string) string {
 	will := func(did, would string) string {
 		if c.DryRun {
 			return would
@@ -229,15 +229,15 @@ func (c hookChange) summary() string {
 	}
 	switch {
 	case !c.Change.Changed && c.Uninstalled:
-		return "Patchbay is not in " + c.Change.Path
+		return "Patchbay is not in " + path
 	case !c.Change.Changed:
-		return c.Change.Path + " is up to date"
+		return path + " is up to date"
 	case c.Change.Removed:
-		return will("removed ", "would remove ") + c.Change.Path + ", which contained nothing else"
+		return will("removed ", "would remove ") + path + ", which contained nothing else"
 	case c.Uninstalled:
-		return will("removed from ", "would be removed from ") + c.Change.Path
+		return will("removed from ", "would be removed from ") + path
 	}
-	return will("installed in ", "would be installed in ") + c.Change.Path
+	return will("installed in ", "would be installed in ") + path
 }
 
 // scope returns the flag that chooses the file.

@@ -187,7 +187,7 @@ func (a *app) printHookStates(states []hookState, faults []hookinstall.Fault) er
 		if s.in.Place.Project {
 			scope = " (project)"
 		}
-		a.printf("%s%s  %s\n  %s, %s\n", o.Paint(render.StyleBold, string(s.in.Place.Agent)), scope, verdict, s.in.Place.Path(),
+		a.printf("%s%s  %s\n  %s, %s\n", o.Paint(render.StyleBold, string(s.in.Place.Agent)), scope, verdict, a.place(s.in.Place.Path()),
 			render.Count(len(s.in.Entries), "event"))
 		a.printFaults(s.faults)
 	}

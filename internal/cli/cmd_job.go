@@ -70,7 +70,7 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		a.sayf("There are no agents in %s.\n", strings.Join(j.Dirs(), " or "))
+		a.sayf("There are no agents in %s.\n", a.placesOf(j))
 		a.sayf("`patchbay job new` writes one; `patchbay job import` copies those of dotagent.\n")
 		return nil
 	}
@@ -79,6 +79,15 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 		rows = append(rows, jobRow(i, time.Now()))
 	}
 	return render.Table(a.out, rows, a.screen())
+}
+
+// placesOf returns the directories that are searched for agents, as text.
+func (a *app) placesOf(j *daemon.Jobs) string {
+	var dirs []string
+	for _, dir := range j.Dirs() {
+		dirs = append(dirs, a.place(dir))
+	}
+	return strings.Join(dirs, " or ")
 }
 
 func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
@@ -97,6 +106,9 @@ func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
 	return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: i.Schedule}, next, lastCell(i, now), {Text: streak(i.Streak)}}
 }
 
+// inWords returns a status as words: "given up".
+func inWords(s job.Status) string { return strings.ReplaceAll(string(s), "_", " ") }
+
 // streak returns the number of runs in a row with the same result.
 func streak(n int) string {
 	if n == 0 {
@@ -109,7 +121,7 @@ func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
 	if i.Last == nil {
 		return render.Cell{Text: "never", Style: render.StyleDim}
 	}
-	c := render.Cell{Text: fmt.Sprintf("%s, %s ago", strings.ReplaceAll(string(i.Last.Status), "_", " "), span(now.Sub(i.Last.Ended)))}
+	c := render.Cell{Text: fmt.Sprintf("%s, %s ago", inWords(i.Last.Status), span(now.Sub(i.Last.Ended)))}
 	switch {
 	case i.Stale:
 		c.Text += ", stale"
@@ -152,7 +164,7 @@ ended last. If there are more, the last line is the command for the next page.
 With --json, the field "next" has the CURSOR for --after.`,
 		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json | jq -r .next",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
-		Args:        cobra.MaximumNArgs(1),
+		Args:        atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error {
 				return a.history(cmd.Context(), j, strings.Join(args, ""), page)
@@ -167,7 +179,7 @@ With --json, the field "next" has the CURSOR for --after.`,
 
 func (a *app) history(ctx context.Context, j *daemon.Jobs, agent string, page httpapi.Page) error {
 	if page.Limit < 1 {
-		return &problem{kind: kindUsage, err: fmt.Errorf("--limit %d: want at least 1", page.Limit)}
+		return usage("leave it out to see the last 20 runs", "--limit %d: want at least 1", page.Limit)
 	}
 	runs, err := j.History(ctx, agent, page)
 	if is[*httpapi.InvalidRequestError](err) {
@@ -240,7 +252,7 @@ func runRow(r job.Run) []render.Cell {
 	if !r.Ended.IsZero() {
 		took = render.Duration(r.Ended.Sub(r.Began))
 	}
-	status := render.Cell{Text: string(r.Status)}
+	status := render.Cell{Text: inWords(r.Status)}
 	switch r.Status {
 	case job.Succeeded:
 		status.Style = render.StyleGreen

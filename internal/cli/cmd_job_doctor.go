@@ -129,7 +129,7 @@ an agent of the same name, the agent is not copied. Agents in
 directories of [jobs] dirs. After the import, only the copy runs.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
 		Annotations: exits(exit{exitOK, "all agents were copied, or exist already"}, exit{exitFailed, "some manifests are broken"}),
-		Args:        cobra.MaximumNArgs(1),
+		Args:        atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			from := ""
 			if len(args) == 1 {

@@ -175,16 +175,33 @@ func stateInWords(run *job.Run, followed bool) string {
 		}
 		return fmt.Sprintf("gave up after %s: %s", attempts, reason)
 	case job.Cancelled:
-		return "was cancelled: " + run.Reason
+		return "was " + cancelled(run.Reason)
 	case job.Skipped:
 		return "was skipped: " + run.Reason
 	case job.Waiting:
-		return fmt.Sprintf("waits for attempt %d of %d", len(run.Attempts)+1, run.Most)
+		return waitInWords(run)
 	}
 	if followed {
 		return "is still running"
 	}
 	return "is still running (-f follows it)"
+}
+
+// cancelled says why a run was cancelled. Some reasons begin with that word.
+func cancelled(reason string) string {
+	if strings.HasPrefix(reason, string(job.Cancelled)) {
+		return reason
+	}
+	return "cancelled: " + reason
+}
+
+// waitInWords returns what a run waits for, and why.
+func waitInWords(run *job.Run) string {
+	text := fmt.Sprintf("waits until %s for attempt %d of %d", run.NextAt.Local().Format(time.DateTime), len(run.Attempts)+1, run.Most)
+	if n := len(run.Attempts); n > 0 && run.Attempts[n-1].Error != "" {
+		text += fmt.Sprintf("; attempt %d failed: %s", n, firstAndLast(run.Attempts[n-1].Error))
+	}
+	return text
 }
 
 // deadRunsEvery is how often a command that waits for a run checks whether the run's process has

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,8 +70,23 @@ func (d *jobDraft) parseArgs(args []string, dash int) error {
 		return usage("put the command after --, as in: patchbay job new NAME -- COMMAND", "too many arguments: %q", names[1])
 	}
 	d.name = strings.Join(names, "")
+	return d.checkFlags()
+}
+
+// checkFlags checks what the manifest cannot check, or would report in other words than those of
+// the flags.
+func (d *jobDraft) checkFlags() error {
 	if d.at != "" && d.every != 0 || d.at != "" && d.cron != "" || d.every != 0 && d.cron != "" {
 		return usage("use one of them, and write more schedules into the agent.toml", "--at, --every and --cron cannot be used together")
+	}
+	if _, err := time.Parse("15:04", d.at); d.at != "" && err != nil {
+		return usage("write hours and minutes, as in --at 06:00", "--at: %.80q is not a time of day", d.at)
+	}
+	if d.zone != "" && d.every != 0 {
+		return usage("leave --timezone out", "--timezone has no effect on --every: an interval has no time of day")
+	}
+	if driver, topic, _ := strings.Cut(d.notify, ":"); d.notify != "" && d.notify != "desktop" && (driver != "ntfy" || topic == "") {
+		return usage("write desktop or ntfy:TOPIC; for another driver, write [[notifiers]] into the agent.toml", "--notify: %.80q is not possible here", d.notify)
 	}
 	return nil
 }
@@ -83,12 +100,17 @@ func (a *app) newJob(ctx context.Context, d jobDraft) error {
 	if len(dirs) == 0 {
 		return &problem{kind: kindConfig, err: errors.New("[jobs] dirs of the configuration is empty"), fix: "name a directory there, or remove the key"}
 	}
+	trial := d // with a name, so that a wrong flag is reported before the questions
+	trial.name = cmp.Or(d.name, "trial")
+	if _, err := trial.parse("agent.toml"); err != nil {
+		return err
+	}
 	if a.interactive() {
 		if err := a.askForJob(ctx, &d, dirs); err != nil {
 			return err
 		}
 	} else if d.name == "" {
-		return usage("patchbay job new NAME [--at HH:MM] -- COMMAND", "a new agent needs a name")
+		return usage("usage: patchbay job new NAME [--at HH:MM] -- COMMAND", "a new agent needs a name")
 	}
 	d.makePathAbsolute(a.dir())
 	dir := filepath.Join(dirs[0], d.name)
@@ -104,16 +126,12 @@ func (a *app) newJob(ctx context.Context, d jobDraft) error {
 
 // checkJob parses the manifest as a daemon will.
 func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, error) {
-	path := filepath.Join(dir, "agent.toml")
-	m, err := job.Parse(path, []byte(d.manifest()))
+	m, err := d.parse(filepath.Join(dir, "agent.toml"))
 	if err != nil {
-		return nil, &problem{kind: kindUsage, err: errors.New("the agent would not load: " + complaints(err)), fix: "give other values; `patchbay job new --help` lists the flags"}
+		return nil, err
 	}
-	if other := a.agentCalled(d.name, dirs); other != "" {
-		return nil, &problem{kind: kindRefused, err: fmt.Errorf("agent %s exists already: %s", d.name, other), fix: "choose another name, or edit that file"}
-	}
-	if _, err := os.Lstat(dir); err == nil {
-		return nil, &problem{kind: kindRefused, err: fmt.Errorf("%s exists already", dir), fix: "choose another name, or move it away"}
+	if err := a.checkName(d.name, dirs); err != nil {
+		return nil, err
 	}
 	if !d.scripted() && !a.startable(m.Run.Command) {
 		return nil, usage("install it, write its whole path, or make it executable (chmod +x)", "%s is not a program that can be started", m.Run.Command)
@@ -121,18 +139,41 @@ func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, e
 	return m, nil
 }
 
-// complaints returns the errors of a manifest, without their positions in a file that does not
-// exist yet.
-func complaints(err error) string {
+// checkName returns why a new agent cannot have a name.
+func (a *app) checkName(name string, dirs []string) error {
+	dir := filepath.Join(dirs[0], name)
+	if _, err := (&jobDraft{name: name}).parse(filepath.Join(dir, "agent.toml")); err != nil {
+		return err
+	}
+	if other := a.agentCalled(name, dirs); other != "" {
+		return &problem{kind: kindRefused, err: fmt.Errorf("agent %s exists already: %s", name, other), fix: "choose another name, or edit that file"}
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return &problem{kind: kindRefused, err: fmt.Errorf("%s exists already", dir), fix: "choose another name, or move it away"}
+	}
+	return nil
+}
+
+// parse parses the manifest. Its errors name the flags that the values come from, because the file
+// does not exist yet.
+func (d *jobDraft) parse(path string) (*job.Manifest, error) {
+	m, err := job.Parse(path, []byte(d.manifest()))
 	bad, ok := errors.AsType[*config.Error](err)
 	if !ok {
-		return err.Error()
+		return m, err
 	}
-	var all []string
+	var what, fixes []string
 	for _, p := range bad.Problems {
-		all = append(all, p.Message)
+		what = append(what, cmp.Or(manifestFlags[p.Key], p.Key)+": "+strings.TrimPrefix(p.Message, p.Key+": "))
+		fixes = append(fixes, p.Fix)
 	}
-	return strings.Join(all, "; ")
+	return nil, usage(joinFixes(fixes...), "%s", strings.Join(what, "; "))
+}
+
+// manifestFlags says where the values of a new manifest come from.
+var manifestFlags = map[string]string{
+	"agent.name": "NAME", "agent.timeout_seconds": "--timeout", "defaults.max_retries": "--attempts",
+	"schedules[0].interval_minutes": "--every", "schedules[0].expression": "--cron", "schedules[0].timezone": "--timezone",
 }
 
 // agentCalled returns the path of the manifest of the agent with a name, or "".
@@ -188,7 +229,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 	}
 	o := a.screen()
 	for _, f := range files {
-		a.printf("wrote %s\n", o.Paint(render.StyleBold, f))
+		a.printf("wrote %s\n", o.Paint(render.StyleBold, a.place(f)))
 	}
 	a.sayf("\nNext:\n")
 	var rows [][]render.Cell
@@ -196,7 +237,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 		rows = append(rows, []render.Cell{{}, {Text: command, Style: render.StyleCyan}, {Text: why}})
 	}
 	if d.scripted() {
-		next("$EDITOR "+filepath.Join(m.Dir, "run.sh"), "write what it does")
+		next("$EDITOR "+a.place(filepath.Join(m.Dir, "run.sh")), "write what it does")
 	}
 	next("patchbay job run "+m.Agent.Name, "run it now")
 	next("patchbay job logs "+m.Agent.Name, "what it printed")
@@ -206,22 +247,28 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 	return render.Table(a.out, rows, o)
 }
 
-// askForJob asks for the values that the command line does not have.
+// askForJob asks for the values that the command line does not have. An answer that cannot be used
+// is asked for again.
 func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err error) {
-	for d.name == "" || a.agentCalled(d.name, dirs) != "" {
+	for fault := a.checkName(d.name, dirs); fault != nil; fault = a.checkName(d.name, dirs) {
 		if d.name != "" {
-			a.tellf("Agent %s exists already: %s\n", render.Line(d.name), a.agentCalled(d.name, dirs))
+			a.tellf("%s: %s\n", render.Line(fault.Error()), fixOf(fault))
 		}
 		if d.name, err = a.ask(ctx, "Name (letters, digits, -): "); err != nil {
 			return err
 		}
 	}
-	if d.command == nil {
+	for d.command == nil {
 		line, err := a.ask(ctx, "Command to run (empty: a script for you to fill in): ")
 		if err != nil {
 			return err
 		}
 		d.command = splitCommand(line)
+		d.makePathAbsolute(a.dir())
+		if !d.scripted() && !a.startable(d.command[0]) {
+			a.tellf("%s is not a program that can be started.\n", render.Line(d.command[0]))
+			d.command = nil
+		}
 	}
 	for d.at == "" && d.every == 0 && d.cron == "" {
 		line, err := a.ask(ctx, "When? (06:00, every 15, a line of crontab; empty: by hand) ")
@@ -229,8 +276,8 @@ func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err er
 			return err
 		}
 		if err := d.schedule(line); err != nil {
-			fmt.Fprintf(a.Err, "%s\n", render.Line(err.Error()))
+			a.tellf("%s\n", render.Line(err.Error()))
 		}
 	}
-	return nil
+	return d.checkFlags()
 }

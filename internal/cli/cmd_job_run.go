@@ -161,9 +161,9 @@ func (a *app) showRun(r job.Run) error {
 		return nil
 	}
 	if r.Status == job.Cancelled {
-		return &problem{kind: kindInterrupted, err: fmt.Errorf("%s: %s: %s", r.ID, r.Status, r.Reason)}
+		return &problem{kind: kindInterrupted, err: fmt.Errorf("%s: %s", r.ID, cancelled(r.Reason))}
 	}
-	return &problem{kind: kindFailed, err: fmt.Errorf("%s: %s after %d of %d attempts: %s", r.ID, r.Status, len(r.Attempts), r.Most, last.Error),
+	return &problem{kind: kindFailed, err: fmt.Errorf("%s: %s after %d of %d attempts: %s", r.ID, inWords(r.Status), len(r.Attempts), r.Most, last.Error),
 		fix: last.Suggest}
 }
 

@@ -60,7 +60,7 @@ func (a *app) jobStatus(ctx context.Context, j *daemon.Jobs) error {
 		return a.printJSON(o)
 	}
 	if len(list) == 0 {
-		a.sayf("There are no agents in %s. `patchbay job new` writes one.\n", strings.Join(j.Dirs(), " or "))
+		a.sayf("There are no agents in %s. `patchbay job new` writes one.\n", a.placesOf(j))
 		return nil
 	}
 	a.printf("%s\n\n", a.jobSummary(o, now))

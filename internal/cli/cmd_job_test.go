@@ -15,7 +15,7 @@ func TestRunsOnANarrowScreen(t *testing.T) {
 	good := job.Run{ID: "disk-report/daily/20261116T192950.287Z-manual", Status: job.Succeeded, Most: 1, Attempts: make([]job.Attempt, 1), Began: began, Ended: began.Add(time.Second)}
 	bad := good
 	bad.Status, bad.Attempts = job.GivenUp, []job.Attempt{{Error: "exit code 3: " + strings.Repeat("no space left ", 4)}}
-	for width, want := range map[int]string{0: "  ERROR", 200: "  ERROR", 80: "given_up, 1 of 1, 1.00 s", 40: "given_up, 1 of 1, 1.00 s"} {
+	for width, want := range map[int]string{0: "  ERROR", 200: "  ERROR", 80: "given up, 1 of 1, 1.00 s", 40: "given up, 1 of 1, 1.00 s"} {
 		for name, runs := range map[string][]job.Run{"all good": {good}, "one bad": {good, bad}} {
 			c := newConsole(t, "NO_COLOR=1")
 			c.Width, c.OutTTY = width, width > 0
@@ -30,6 +30,33 @@ func TestRunsOnANarrowScreen(t *testing.T) {
 			if name == "one bad" && !strings.Contains(got, want) {
 				t.Errorf("%d columns: no %q:\n%s", width, want, got)
 			}
+		}
+	}
+}
+
+// TestLogsOfAWaitingRun: a run without output that waits for an attempt says until when, and why the
+// last attempt failed.
+func TestLogsOfAWaitingRun(t *testing.T) {
+	next := time.Date(2026, 11, 16, 6, 5, 0, 0, time.Local)
+	run := job.Run{ID: "lost/each/20261116T060000.000Z", Status: job.Waiting, Most: 3, NextAt: next, Attempts: []job.Attempt{{Number: 1, Error: "cannot start ./lost.sh: no such file"}}}
+	c := newConsole(t)
+	a := &app{IO: c.IO, out: &output{w: &c.out}}
+	if err := a.endLogs(&run, 0, jobLogsFlags{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "has printed nothing yet; it waits until 2026-11-16 06:05:00 for attempt 2 of 3; attempt 1 failed: cannot start ./lost.sh: no such file\n"
+	if !strings.Contains(c.out.String(), want) {
+		t.Errorf("no %q:\n%s", want, c.out.String())
+	}
+}
+
+// TestCancelledRuns: the reason of a cancelled run is a part of the sentence.
+func TestCancelledRuns(t *testing.T) {
+	for reason, want := range map[string]string{
+		"cancelled by process 7 on vm": "was cancelled by process 7 on vm", "interrupt signal received": "was cancelled: interrupt signal received",
+	} {
+		if got := stateInWords(&job.Run{Status: job.Cancelled, Reason: reason}, false); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

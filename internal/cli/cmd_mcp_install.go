@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,9 @@ type mcpInstalled struct {
 }
 
 func (a *app) runMCPInstall(name string, o mcpInstallOptions) error {
+	if !slices.Contains(mcpinstall.Hosts(), name) {
+		return usage(suggestName(name, mcpinstall.Hosts(), "it is one of "+strings.Join(mcpinstall.Hosts(), ", ")), "unknown agent %q", name)
+	}
 	entry, err := a.mcpEntry(name, o)
 	if err != nil {
 		return usage("", "%w", err)
@@ -77,27 +81,28 @@ func (a *app) runMCPInstall(name string, o mcpInstallOptions) error {
 	if a.flags.json {
 		return a.printJSON(mcpInstalled{name, entry.File(), entry.Key(), done.Changed, done.Backup, o.dryRun})
 	}
-	a.printf("%s\n", installedLine(entry, done, o))
+	a.printf("%s\n", a.installedLine(entry, done, o))
 	return nil
 }
 
 // installedLine returns what was done, or what would be done.
-func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOptions) string {
-	what, would := "is in "+e.File()+" already", ""
+func (a *app) installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOptions) string {
+	file := a.place(e.File())
+	what, would := "is in "+file+" already", ""
 	if o.dryRun {
 		would = "would be "
 	}
 	switch {
 	case o.uninstall && !done.Changed:
-		what = "is not in " + e.File()
+		what = "is not in " + file
 	case o.uninstall:
-		what = would + "removed from " + e.File()
+		what = would + "removed from " + file
 	case done.Changed:
-		what = would + "written into " + e.File() + ": " + e.Value()
+		what = would + "written into " + file + ": " + e.Value()
 	}
 	line := e.Key() + " " + what
 	if done.Backup != "" {
-		line += "\nthe old file is " + done.Backup
+		line += "\nthe old file is " + a.place(done.Backup)
 	}
 	return line
 }

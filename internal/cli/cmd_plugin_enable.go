@@ -76,8 +76,8 @@ func (a *app) printSwitch(c *pluginhost.Switched) {
 		a.printf("%s is %s already\n", name, state)
 		return
 	}
-	a.printf("%s is %s, in %s\n", name, state, render.Line(c.File))
+	a.printf("%s is %s, in %s\n", name, state, a.place(c.File))
 	if c.Backup != "" {
-		a.printf("  the old file is %s\n", render.Line(c.Backup))
+		a.printf("  the old file is %s\n", a.place(c.Backup))
 	}
 }

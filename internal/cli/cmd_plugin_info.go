@@ -124,10 +124,10 @@ func (a *app) printPluginHead(p *pluginhost.PluginDetail, running *daemon.Runnin
 	a.printf("\n")
 	rows := a.authorRows(p)
 	if p.Project != "" {
-		rows = append(rows, a.labelled("project", p.Project))
+		rows = append(rows, a.labelled("project", a.place(p.Project)))
 	}
 	rows = append(rows, [][]render.Cell{
-		a.labelled("path", p.Path),
+		a.labelled("path", a.place(p.Path)),
 		a.labelled("process", processText(p)),
 		a.labelled("health", p.Health),
 		a.labelled("trust", trustText(p)),

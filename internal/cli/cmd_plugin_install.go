@@ -185,7 +185,7 @@ func ids(plugins []plugininstall.Plugin) []string {
 func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugininstall.Plugin, error) {
 	a.sayf("The source has several plugins:\n")
 	for i, p := range f.Plugins {
-		a.printf("  %d  %s  %s\n", i+1, render.Line(p.ID()), render.Line(p.Path))
+		a.printf("  %d  %s  %s\n", i+1, render.Line(p.ID()), a.place(p.Path))
 	}
 	answer, err := a.ask(ctx, "Install which? Numbers or names, separated by spaces, or all: ")
 	if err != nil {
@@ -255,9 +255,9 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 	if version != "" {
 		version = " (" + version + ")"
 	}
-	a.printf("%s %s %s%s in %s\n", name, o.Paint(render.StyleDim, p.Dialect), verb, render.Line(version), render.Line(p.Path))
+	a.printf("%s %s %s%s in %s\n", name, o.Paint(render.StyleDim, p.Dialect), verb, render.Line(version), a.place(p.Path))
 	if p.Files != "" {
-		a.printf("  its files are in %s\n", render.Line(p.Files))
+		a.printf("  its files are in %s\n", a.place(p.Files))
 	}
 	if p.DryRun {
 		a.printFileChanges(p.Changes)

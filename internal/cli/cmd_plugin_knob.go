@@ -187,12 +187,12 @@ func (a *app) printKnobChange(c *pluginhost.KnobChange, running bool) {
 	a.printf("%s.%s = %s\n", c.Plugin, c.Knob.Key, knobText(c.Knob))
 	switch {
 	case !c.Changed:
-		a.printf("  %s has this value already\n", c.File)
+		a.printf("  %s has this value already\n", a.place(c.File))
 		return
 	case c.Backup != "":
-		a.printf("  written to %s; the old file is %s\n", c.File, c.Backup)
+		a.printf("  written to %s; the old file is %s\n", a.place(c.File), a.place(c.Backup))
 	default:
-		a.printf("  written to %s\n", c.File)
+		a.printf("  written to %s\n", a.place(c.File))
 	}
 	switch {
 	case c.Restarted:

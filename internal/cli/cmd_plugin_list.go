@@ -131,7 +131,7 @@ func (a *app) printNoPlugins() error {
 	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell
 	for _, p := range a.places() {
-		rows = append(rows, render.Cells("", p.Dialect, p.Dir, p.Form))
+		rows = append(rows, render.Cells("", p.Dialect, a.place(p.Dir), p.Form))
 	}
 	if err := render.Table(a.out, rows, a.screen()); err != nil {
 		return err

@@ -79,7 +79,7 @@ func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) e
 
 // emptyLog returns why the log is empty.
 func (a *app) emptyLog(p pluginhost.Sighted, file string) string {
-	return fmt.Sprintf("%s has written nothing to stderr yet, and Patchbay has logged nothing about it; the log will be %s", p.Name, file)
+	return fmt.Sprintf("%s has written nothing to stderr yet, and Patchbay has logged nothing about it; the log will be %s", p.Name, a.place(file))
 }
 
 func (a *app) showPluginLogs(l pluginLogs, follow bool) error {

@@ -37,12 +37,7 @@ are written beside them. An existing directory is never changed.
   patchbay plugin new`,
 		Annotations: exits(exit{exitOK, "the plugin was written"}, exit{exitFailed, "the directory exists already, or cannot be written"},
 			exit{exitUsage, "usage error: an argument is missing, the name is not valid, or the dialect has no template in this language"}, exit{exitInterrupted, "the questions were not answered"}),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
-			}
-			return nil
-		},
+		Args:              atMostOne,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -45,7 +45,7 @@ func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptio
 	if err != nil {
 		return err
 	}
-	if err := a.confirmIrreversible(ctx, fmt.Sprintf("remove the %s plugin %s, %s?", p.Dialect, p.Place, p.Path), opts.yes || opts.dryRun); err != nil {
+	if err := a.confirmIrreversible(ctx, fmt.Sprintf("remove the %s plugin %s, %s?", p.Dialect, p.Place, a.place(p.Path)), opts.yes || opts.dryRun); err != nil {
 		return err
 	}
 	if err := plugininstall.Sweep(o); err != nil {
@@ -68,7 +68,7 @@ func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptio
 	if opts.dryRun {
 		verb = "would be removed"
 	}
-	a.printf("%s %s: %s\n", a.screen().Paint(render.StyleBold, removed.Name), verb, render.Line(removed.Path))
+	a.printf("%s %s: %s\n", a.screen().Paint(render.StyleBold, removed.Name), verb, a.place(removed.Path))
 	return err
 }
 

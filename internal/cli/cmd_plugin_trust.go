@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -90,7 +91,9 @@ func trustProblem(name string, err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrOfProject):
 		return &problem{kind: kindFailed, err: err, fix: fixOf(err)}
-	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
+	case errors.Is(err, pluginhost.ErrNotFound):
+		return withFix(err, cmp.Or(fixOf(err), "`patchbay plugin list` lists the plugins"))
+	case errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
 		return err
 	case errors.Is(err, trust.ErrMoved):
 		return &problem{kind: kindFailed, err: err, fix: "find out what writes its files (a build, or the plugin itself), then run the command again"}

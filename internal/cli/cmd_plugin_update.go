@@ -87,7 +87,7 @@ func installedEntries(lock *trust.Lock, names []string) ([]*trust.Entry, error) 
 	for _, name := range names {
 		if !slices.ContainsFunc(entries, func(e *trust.Entry) bool { return name == e.Name || name == e.Dialect+":"+e.Name }) {
 			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s was not installed with `patchbay plugin install`", name),
-				fix: suggestName(name, known, "install it from its source")}
+				fix: suggestName(name, known, "`patchbay plugin list` lists the plugins; to install one from its source: patchbay plugin install SOURCE")}
 		}
 	}
 	return entries, nil

@@ -36,7 +36,7 @@ directory that is under version control, or else the directory itself.`,
   patchbay project status ~/src/site --diff
   patchbay project status --json | jq -r .state`,
 		Annotations: exits(exit{exitOK, "the project was shown, trusted or not"}, exit{exitNotFound, "no such directory"}),
-		Args:        atMostDir,
+		Args:        atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := a.projectAt(args)
 			if err != nil {
@@ -75,7 +75,7 @@ project cannot change it.`,
   patchbay project trust --yes --digest "$(patchbay project status --json | jq -r .digest)"`,
 		Annotations: exits(exit{exitOK, "the plugins are trusted"}, exit{exitFailed, "the plugins cannot be trusted as they are"},
 			exit{exitRefused, "you said no, or the plugins have another digest than --digest"}, exit{exitNotFound, "no such directory, or it has no plugins"}),
-		Args: atMostDir,
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.projectAt(args)
 			if err != nil {
@@ -101,7 +101,7 @@ DIR need not exist any more.`,
 		Example: `  patchbay project untrust
   patchbay project untrust ~/src/site`,
 		Annotations: exits(exit{exitOK, "the decision was removed"}, exit{exitNotFound, "you have neither trusted nor declined the plugins of the project"}),
-		Args:        atMostDir,
+		Args:        atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.projectNamed(args)
 			if err != nil {
@@ -125,14 +125,6 @@ state. A project whose plugins have changed since is listed as changed.`,
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runProjectList() },
 	}
-}
-
-// atMostDir accepts at most one directory.
-func atMostDir(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
-	}
-	return nil
 }
 
 func completeDirs(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -232,7 +224,7 @@ func (a *app) showTrusted(ctx context.Context, p projectRef, view *projectView, 
 			return err
 		}
 	} else {
-		a.printf("%s %s\n", a.screen().Paint(render.StyleBold, render.Line(p.root)), verb)
+		a.printf("%s %s\n", a.screen().Paint(render.StyleBold, a.place(p.root)), verb)
 	}
 	err := a.tellDaemon(ctx)
 	a.sweepProject(p)
@@ -264,7 +256,7 @@ func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {
 	if a.flags.json {
 		err = a.printJSON(map[string]string{"root": p.root, "state": string(projectfiles.Untrusted)})
 	} else {
-		a.printf("%s is no longer trusted\n", a.screen().Paint(render.StyleBold, render.Line(p.root)))
+		a.printf("%s is no longer trusted\n", a.screen().Paint(render.StyleBold, a.place(p.root)))
 	}
 	err = firstError(err, a.tellDaemon(ctx))
 	a.sweepProject(p)
@@ -295,7 +287,7 @@ func (a *app) runProjectList() error {
 	}
 	rows := [][]render.Cell{render.Head("PROJECT", "STATE", "SINCE")}
 	for _, r := range records {
-		rows = append(rows, []render.Cell{{Text: r.Root, Style: render.StyleBold}, {Text: string(r.State), Style: projectStyle(r.State)},
+		rows = append(rows, []render.Cell{{Text: a.place(r.Root), Style: render.StyleBold}, {Text: string(r.State), Style: projectStyle(r.State)},
 			{Text: r.Recorded.Local().Format(time.DateTime), Style: render.StyleDim}})
 	}
 	return render.Table(a.out, rows, a.screen())

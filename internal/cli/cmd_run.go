@@ -187,11 +187,16 @@ func (w *wrapped) program(c command.Command) string {
 	return c.Name
 }
 
-// noProgram turns the error of a program that did not start into a shell's exit code.
+// noProgram turns the error of a program that did not start into a shell's exit code. The program
+// is no plugin, so the fix does not speak of one.
 func (w *wrapped) noProgram(err error) error {
-	switch {
-	case !is[*program.StartError](err):
+	start, ok := errors.AsType[*program.StartError](err)
+	if !ok {
 		return err
+	}
+	fix := strings.NewReplacer("reinstall the plugin", "check the path, or reinstall the program", "the plugin", "the program").Replace(start.Fix)
+	err = &problem{err: &program.StartError{Path: start.Path, Why: start.Why, Err: start.Err}, fix: fix}
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &programExit{exitNoProgram, err}
 	}

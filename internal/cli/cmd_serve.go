@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -96,8 +97,12 @@ func (f *serveFlags) check() error {
 	if f.listen == "" {
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usage("write HOST:PORT, such as 127.0.0.1:8000", "--listen %q: %w", f.listen, err)
+	_, port, err := net.SplitHostPort(f.listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return usage("write HOST:PORT, such as 127.0.0.1:8000", "--listen %q is not an address", f.listen)
 	}
 	return nil
 }
@@ -112,10 +117,13 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: running turns have ten seconds") })()
 		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.printAddress(ctx, core, at) }})
 	})
-	if err == nil {
-		a.logger().Info("the daemon has ended")
+	if err != nil {
+		k, _ := classify(ctx, err)
+		a.log.also.writeFailure(joinLines(message(k, err), fixOf(err)))
+		return err
 	}
-	return err
+	a.logger().Info("the daemon has ended")
+	return nil
 }
 
 // keepServeLog also writes the log to a file, and returns its path, or "" if that fails.

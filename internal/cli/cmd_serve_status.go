@@ -56,7 +56,7 @@ func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 	if s.HTTP != "" {
 		row("address", "%s", s.HTTP)
 	}
-	row("socket", "%s", fromHome(s.Socket, a.getenv("HOME")))
+	row("socket", "%s", a.place(s.Socket))
 	if s.Hooks {
 		row("started", "by a hook of another agent; it runs no agents, and gives its place to `patchbay serve`")
 	}
@@ -67,7 +67,7 @@ func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 		row("next run", "%s", nextRun(s.Next, now))
 	}
 	if s.Log != "" {
-		row("log", "%s (patchbay serve logs)", fromHome(s.Log, a.getenv("HOME")))
+		row("log", "%s (patchbay serve logs)", a.place(s.Log))
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-
-	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // The formats of `session export`.
@@ -80,7 +78,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 		if a.flags.json {
 			return a.printJSON(exportedJSON{c.ID, opts.file, opts.format, len(text)})
 		}
-		a.printf("exported %s to %s\n", c.ID, render.Line(opts.file))
+		a.printf("exported %s to %s\n", c.ID, a.place(opts.file))
 		return nil
 	})
 }

@@ -161,6 +161,10 @@ func shortTime(t, now time.Time) string {
 	return t.Format("Jan _2 15:04")
 }
 
+// place returns a path for people, safe to print. Errors, JSON and findings have whole paths, which
+// other programs can open.
+func (a *app) place(path string) string { return render.Line(fromHome(path, a.getenv("HOME"))) }
+
 // fromHome returns a path with ~ for the home directory.
 func fromHome(path, home string) string {
 	if home == "" || home == "/" {

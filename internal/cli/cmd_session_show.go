@@ -71,7 +71,7 @@ func (a *app) showConversation(c *storedConversation) {
 	o := a.screen()
 	a.printf("%s\n", o.Paint(render.StyleBold, sessionTitle(c.Session)))
 	for _, f := range c.facts() {
-		a.printf("%s %s\n", o.Paint(render.StyleDim, f[0]+":"), render.Line(f[1]))
+		a.printf("%s %s\n", o.Paint(render.StyleDim, f[0]+":"), a.place(f[1]))
 	}
 	for _, p := range c.passages() {
 		a.printf("\n%s", a.passageText(p))

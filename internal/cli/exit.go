@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -43,7 +45,7 @@ const (
 	kindNotFound    kind = "not_found"
 	kindConfig      kind = "config"
 	kindRefused     kind = "refused"     // a plugin refused the event
-	kindFailed      kind = "failed"      // the command ran, and its result is a failure
+	kindFailed      kind = "failed"      // the command ran, and its result is a failure, or the system or the model did not let it run
 	kindChecks      kind = "checks"      // a tested plugin failed a check
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
 	kindDifferent   kind = "different"   // a replay differs from the recording
@@ -81,6 +83,8 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindPlugin, exitFailed
 	case errors.Is(err, syscall.EPIPE):
 		return kindInternal, exitPipe
+	case is[*model.Error](err), systemFix(err) != "":
+		return kindFailed, exitFailed
 	}
 	return kindInternal, exitFailed
 }
@@ -145,6 +149,42 @@ func fixOf(err error) string {
 	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
+	}
+	return systemFix(err)
+}
+
+// systemFix returns how to fix an error of the file system or the network, or "".
+func systemFix(err error) string {
+	at, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case !ok:
+		return fileFix(err)
+	case at.Op == "listen" && errors.Is(err, fs.ErrPermission):
+		return "choose a port above 1023 with --listen HOST:PORT"
+	case at.Op == "listen":
+		return "choose another address with --listen HOST:PORT"
+	}
+	return "check the address, and whether this machine can reach it"
+}
+
+// fileFix returns how to fix an error of the file system, or "".
+func fileFix(err error) string {
+	at, ok := errors.AsType[*fs.PathError](err)
+	switch {
+	case !ok:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return "name a path that exists"
+	case errors.Is(err, fs.ErrPermission):
+		return "`ls -ld " + program.Quote(at.Path) + "` shows whose it is; change that, or name another place"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
+	case errors.Is(err, syscall.EISDIR):
+		return "name a file, not a directory"
+	case errors.Is(err, syscall.ENOSPC):
+		return "free some room on that disk"
+	case errors.Is(err, syscall.EROFS):
+		return "that disk is read-only: name another place"
 	}
 	return ""
 }

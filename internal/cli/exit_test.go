@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -31,6 +36,9 @@ func TestClassify(t *testing.T) {
 		"a plugin that timed out":                  {hook.Failure(hook.Timeout, errors.New("late")), kindPlugin, exitFailed},
 		"a plugin that refused a call":             {hook.Failure(hook.Refused, errors.New("no")), kindPlugin, exitFailed},
 		"a program that does not start":            {&program.StartError{}, kindPlugin, exitFailed},
+		"a model that refuses":                     {&model.Error{Fix: "check the key"}, kindFailed, exitFailed},
+		"a file that cannot be read":               {fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), kindFailed, exitFailed},
+		"an address that does not answer":          {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, kindFailed, exitFailed},
 		"any other error is internal":              {errors.New("?"), kindInternal, exitFailed},
 	}
 	for name, tt := range tests {
@@ -47,6 +55,38 @@ func TestClassify(t *testing.T) {
 			t.Errorf("%s, %d", k, code)
 		}
 	})
+}
+
+// TestFileFixes: an error of the file system says what to do.
+func TestFileFixes(t *testing.T) {
+	for cause, want := range map[error]string{
+		syscall.ENOENT: "name a path that exists", syscall.EACCES: "`ls -ld '/a b'` shows whose it is", syscall.ENOTDIR: "move the file away",
+		syscall.EISDIR: "name a file", syscall.ENOSPC: "free some room", syscall.EROFS: "read-only", syscall.EIO: "",
+	} {
+		err := fmt.Errorf("data directory: %w", &fs.PathError{Op: "open", Path: "/a b", Err: cause})
+		if got := fixOf(err); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+	for err, want := range map[*net.OpError]string{
+		{Op: "listen", Err: syscall.EACCES}: "a port above 1023", {Op: "listen", Err: syscall.EADDRNOTAVAIL}: "another address", {Op: "dial", Err: syscall.ECONNREFUSED}: "can reach it",
+	} {
+		if got := fixOf(err); !strings.Contains(got, want) {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+	if got := fixOf(syscall.ENOENT); got != "" {
+		t.Errorf("an error without a path: %q", got)
+	}
+}
+
+// TestErrorsWithAFix: the fix of an error is not in its message too.
+func TestErrorsWithAFix(t *testing.T) {
+	for _, err := range []error{config.ErrNoHome, httpapi.CheckListen("0.0.0.0:1", false)} {
+		if got := message(kindConfig, err); fixOf(err) == "" || strings.Contains(got, ";") {
+			t.Errorf("message %q, fix %q", got, fixOf(err))
+		}
+	}
 }
 
 func TestFixOf(t *testing.T) {

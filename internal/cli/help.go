@@ -164,6 +164,9 @@ func flagTexts(flags *pflag.FlagSet) []helpText {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
 		value, usage := pflag.UnquoteUsage(f)
+		if f.Name == "help" {
+			usage = "show this help" // cobra's own text names the command
+		}
 		if f.Value.Type() != "bool" {
 			name += " " + value
 		}

@@ -60,6 +60,11 @@ func (a *app) checkPlaces() error {
 			return usage("name a directory that exists", "--dir %s: no such directory", a.flags.dir)
 		}
 	}
+	for _, d := range a.flags.dialects {
+		if known := pluginhost.Dialects(); !slices.Contains(known, d) {
+			return usage(suggestName(d, known, "it is one of "+strings.Join(known, ", ")), "--dialect %q: %w", d, pluginhost.ErrNoDialect)
+		}
+	}
 	if a.flags.config != "" {
 		if _, err := os.Stat(a.path(a.flags.config)); err != nil {
 			return &problem{kind: kindConfig, err: fmt.Errorf("--config: %w", err),

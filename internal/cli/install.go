@@ -109,7 +109,7 @@ func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": u.path, "pid": s.PID, "http": s.HTTP, "linger": a.lingers(u), "keys": keys})
 	}
-	a.printf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", u.path, s.PID, s.HTTP)
+	a.printf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", a.place(u.path), s.PID, s.HTTP)
 	warn := func(format string, args ...any) {
 		a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), fmt.Sprintf(format, args...))
 	}
@@ -185,7 +185,7 @@ func (a *app) uninstall(ctx context.Context) error {
 	if a.flags.json {
 		return a.printJSON(map[string]string{"removed": u.path})
 	}
-	a.sayf("The daemon has ended, and does not start at login any more: removed %s\n", u.path)
+	a.sayf("The daemon has ended, and does not start at login any more: removed %s\n", a.place(u.path))
 	return nil
 }
 

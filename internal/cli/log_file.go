@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // maxLogFile is the size at which a new log begins. One old log is kept, so a daemon uses at most
@@ -60,6 +62,14 @@ func (l *logFile) open() (err error) {
 func (l *logFile) writeAddress(address string) {
 	if l != nil {
 		_, _ = fmt.Fprintf(l, "%s info: the daemon answers on %s (process %d, version %s)\n", time.Now().Format(time.DateTime), address, os.Getpid(), pluginhost.Version) // fault has reported the error
+	}
+}
+
+// writeFailure writes why the daemon ended, or did not start. Stderr does not need this line,
+// because the command reports the error there.
+func (l *logFile) writeFailure(text string) {
+	if l != nil {
+		_, _ = fmt.Fprintf(l, "%s error: %s\n", time.Now().Format(time.DateTime), render.Line(strings.ReplaceAll(text, "\n", "; "))) // fault has reported the error
 	}
 }
 

@@ -29,19 +29,25 @@ func manPage(c *cobra.Command) string {
 		p.verbatim(examples)
 	}
 	p.section("exit status")
-	p.verbatim(cmp.Or(c.Annotations[exitKey], exits(everyExit...)[exitKey]))
+	p.verbatim(cmp.Or(c.Annotations[exitKey], c.Root().Annotations[exitKey]))
 	p.section("see also")
 	p.line("%s", manSeeAlso(c))
 	return p.String()
 }
 
-// manExamples returns the examples of a command. If it has none, they are the first examples of the
-// commands below it.
+// manExamples returns the examples of a command. Those of patchbay itself are the most useful
+// commands. If a command has none, they are the first examples of the commands below it.
 func manExamples(c *cobra.Command) string {
 	if c.Example != "" {
 		return c.Example
 	}
 	var lines []string
+	if !c.HasParent() {
+		for _, line := range firstCommands {
+			lines = append(lines, fmt.Sprintf("  %-22s # %s", line[0], line[1]))
+		}
+		return strings.Join(lines, "\n")
+	}
 	for _, sub := range c.Commands() {
 		if !sub.IsAvailableCommand() {
 			continue

@@ -204,7 +204,7 @@ func (a *app) printProjectPlugins(v *projectView, whole bool) {
 		a.printf("%s\n", o.Paint(render.StyleYellow, "The project belongs to another user."))
 	}
 	if !whole {
-		a.printf("%s has %s:\n\n", o.Paint(render.StyleBold, render.Line(v.Root)), render.Count(len(v.Plugins), "plugin"))
+		a.printf("%s has %s:\n\n", o.Paint(render.StyleBold, a.place(v.Root)), render.Count(len(v.Plugins), "plugin"))
 	}
 	for _, p := range v.Plugins {
 		a.printf("  %s %s\n", o.Paint(render.StyleBold, render.Line(p.Name)), o.Paint(render.StyleDim, p.Dialect))
@@ -271,7 +271,7 @@ func (a *app) printProjectFiles(changes []trust.Change, whole bool) {
 // printProject shows everything that a project has for Patchbay.
 func (a *app) printProject(v *projectView) {
 	o := a.screen()
-	a.printf("%s\n", o.Paint(render.StyleBold, render.Line(v.Root)))
+	a.printf("%s\n", o.Paint(render.StyleBold, a.place(v.Root)))
 	rows := [][]render.Cell{a.labelled("AGENTS.md", agentsText(v.Agents)), a.labelled("prompts", promptsText(v.Prompts)),
 		a.labelled("config", orDash(strings.Join(v.Config, ", "))),
 		{{}, {Text: "plugins", Style: render.StyleDim}, {Text: string(v.State), Style: projectStyle(v.State)}}}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -39,6 +40,7 @@ func newRootCommand(a *app) *cobra.Command {
 			return a.overview()
 		},
 
+		Annotations:       exits(everyExit...),
 		ValidArgsFunction: a.completeForeign,
 	}
 	root.AddGroup(
@@ -78,22 +80,25 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.Lookup("json").DefValue = "false" // the help must not show --json of this command line as the default
 }
 
+// firstCommands lists the most useful commands.
+var firstCommands = [][2]string{
+	{"patchbay demo", "see it work, without installing anything"},
+	{"patchbay plugin list", "the plugins you have"},
+	{"patchbay plugin new", "write one, in the language you like"},
+	{"patchbay tool list", "the tools they offer"},
+	{"patchbay fire --list", "the points that they can hook"},
+	{"patchbay chat", "an agent with your plugins around it"},
+	{"patchbay job list", "agents that run on schedules"},
+	{"patchbay serve", "the agent over HTTP, a web page, and the schedules"},
+	{"patchbay doctor", "what is wrong, and how to fix it"},
+}
+
 // overview prints the most useful commands, for patchbay without arguments.
 func (a *app) overview() error {
 	o := a.screen()
 	a.printf("%s %s: plugins of any dialect, in any program\n\n", o.Paint(render.StyleBold, "patchbay"), pluginhost.Version)
 	rows := [][]render.Cell{}
-	for _, line := range [][2]string{
-		{"patchbay demo", "see it work, without installing anything"},
-		{"patchbay plugin list", "the plugins you have"},
-		{"patchbay plugin new", "write one, in the language you like"},
-		{"patchbay tool list", "the tools they offer"},
-		{"patchbay fire --list", "the points that they can hook"},
-		{"patchbay chat", "an agent with your plugins around it"},
-		{"patchbay job list", "agents that run on schedules"},
-		{"patchbay serve", "the agent over HTTP, a web page, and the schedules"},
-		{"patchbay doctor", "what is wrong, and how to fix it"},
-	} {
+	for _, line := range firstCommands {
 		rows = append(rows, []render.Cell{{}, {Text: line[0], Style: render.StyleCyan}, {Text: line[1]}})
 	}
 	if err := render.Table(a.out, rows, o); err != nil {
@@ -124,15 +129,43 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 }
 
 // badFlag returns the error for a flag that cannot be parsed. It suggests the flag that was
-// probably meant.
+// probably meant, or says which values the flag takes.
 func badFlag(cmd *cobra.Command, err error) error {
+	fix := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		flag := missing.GetFlag()
+		typed := "--" + flag.Name
+		if missing.GetSpecifiedShortnames() != "" {
+			typed = "-" + flag.Shorthand
+		}
+		value, _ := pflag.UnquoteUsage(flag)
+		return usage(fmt.Sprintf("write %s %s; %s", typed, value, fix), "%s: the value is missing", typed)
+	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		what, instead := wrongValue(bad)
+		return usage(instead+"; "+fix, "--%s: %q %s", bad.GetFlag().Name, excerpt.Of(bad.GetValue(), 80), what)
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	word := ""
 	if _, flag, ok := strings.Cut(err.Error(), "unknown flag: "); ok {
 		word = flag
 	}
-	return usage(suggestName(word, names, fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())), "%w", err)
+	return usage(suggestName(word, names, fix), "%w", err)
+}
+
+// wrongValue says what is wrong with the value of a flag, and what to write instead.
+func wrongValue(bad *pflag.InvalidValueError) (what, instead string) {
+	flag := bad.GetFlag()
+	switch flag.Value.Type() {
+	case "int":
+		return "is not a whole number", "write a number, as in --" + flag.Name + " 20"
+	case "duration":
+		return "is not a duration", "write a number and a unit, as in --" + flag.Name + " 90s"
+	case "bool":
+		return "is neither true nor false", "write --" + flag.Name + " or --" + flag.Name + "=false"
+	}
+	return "is not possible: " + bad.Unwrap().Error(), "write another value"
 }
 
 // arguments checks that a command line has exactly the named arguments.
@@ -147,6 +180,14 @@ func arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// atMostOne checks that a command line has at most one argument.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("usage: "+useLine(cmd), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
+	}
+	return nil
 }
 
 // addCompletion adds cobra's own completion command, and makes it refuse shells that it does not

@@ -3,7 +3,6 @@ package cli
 import (
 	_ "embed"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,27 +13,51 @@ import (
 //go:embed shells_bash.sh
 var bashWords string
 
-// explainShells gives examples to cobra's commands for shells, and makes the script for bash work
-// without the bash-completion package.
+// A shell is a shell for which cobra writes a completion script.
+type shell struct {
+	examples string // how to load the script: into this shell, and into every new one
+	note     string // what else the shell needs
+}
+
+var shells = map[string]shell{
+	"bash": {examples: `  source <(patchbay completion bash)
+  echo 'source <(patchbay completion bash)' >> ~/.bashrc`},
+	"zsh": {examples: `  source <(patchbay completion zsh)
+  patchbay completion zsh > "${fpath[1]}/_patchbay"`,
+		note: "\n\nIf zsh completes nothing at all, add this line to ~/.zshrc:\n\n  autoload -U compinit; compinit"},
+	"fish": {examples: `  patchbay completion fish | source
+  patchbay completion fish > ~/.config/fish/completions/patchbay.fish`},
+	"powershell": {examples: `  patchbay completion powershell | Out-String | Invoke-Expression
+  patchbay completion powershell >> $PROFILE`},
+}
+
+// explainShells describes cobra's commands for shells, and makes the script for bash work without
+// the bash-completion package.
 func explainShells(completion *cobra.Command) {
+	completion.Short = "Print the script that completes commands in your shell"
+	completion.Long = `Print a script for your shell. With it, the tab key completes commands, flags,
+and the names of plugins, tools, agents and sessions. The help of each command
+below says how to load the script.`
 	for _, c := range completion.Commands() {
-		c.Example = map[string]string{
-			"bash":       "  source <(patchbay completion bash)",
-			"zsh":        "  source <(patchbay completion zsh)",
-			"fish":       "  patchbay completion fish | source",
-			"powershell": "  patchbay completion powershell | Out-String | Invoke-Expression",
-		}[c.Name()]
-		if c.Name() == "bash" {
-			script := c.RunE
-			c.RunE = func(cmd *cobra.Command, args []string) error {
-				if _, err := io.WriteString(cmd.OutOrStdout(), bashWords); err != nil {
-					return err
-				}
-				return script(cmd, args)
-			}
-			before, rest, _ := strings.Cut(c.Long, "This script depends on")
-			_, after, _ := strings.Cut(rest, "\n\n")
-			c.Long = before + after
+		c.Short = "Print the completion script for " + c.Name()
+		c.Long = c.Short + `. The first example loads it into this
+shell, the second into every new one.` + shells[c.Name()].note
+		c.Example = shells[c.Name()].examples
+		if f := c.Flags().Lookup("no-descriptions"); f != nil {
+			f.Usage = "complete names without their descriptions"
 		}
+		if c.Name() == "bash" {
+			c.RunE = withBashWords(c.RunE)
+		}
+	}
+}
+
+// withBashWords prints bashWords before a script for bash.
+func withBashWords(script func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if _, err := io.WriteString(cmd.OutOrStdout(), bashWords); err != nil {
+			return err
+		}
+		return script(cmd, args)
 	}
 }

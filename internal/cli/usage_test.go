@@ -18,7 +18,8 @@ func TestUsageErrors(t *testing.T) {
 	lines := [][]string{{"serve", "--install", "--uninstall"}, {"job", "run", "x", "--once", "--attempts", "2"}, {"hook", "install", "claude", "--trust"},
 		{"job", "history", "-n", "0"}, {"session", "list", "-n", "0"}, {"trace", "list", "-n", "0"}, {"chat", "-p", "x", "--model", "nobody:x"},
 		{"chat", "--model", "nobody:x"}, {"chat", "-p", "x", "--continue", "--resume", "y"}, {"mcp", "install", "nobody"},
-		{"hook", "install", "nobody"}, {"fire", "turn.input", "--data", "{"}, {"fire", "turn.input", "--data", "@/no/such/file"}, {"completion", "nobody"}}
+		{"hook", "install", "nobody"}, {"fire", "turn.input", "--data", "{"}, {"fire", "turn.input", "--data", "@/no/such/file"}, {"completion", "nobody"},
+		{"plugin", "list", "--dialect", "nobody"}, {"serve", "--listen", "localhost:99999"}, {"job", "new", "x", "--at", "7"}, {"hook", "nobody"}}
 	for _, c := range manCommands(newRootCommand(&app{})) {
 		path := strings.Fields(c.CommandPath())[1:]
 		lines = append(lines, slices.Concat(path, []string{"--no-such-flag"}))
@@ -37,6 +38,33 @@ func TestUsageErrors(t *testing.T) {
 		var told struct{ Error errorJSON }
 		if err := json.Unmarshal(std.err.Bytes(), &told); err != nil || code != exitUsage || told.Error.Kind != kindUsage || told.Error.Fix == "" {
 			t.Errorf("%q ends with %d: %s", line, code, std.err.String())
+		}
+	}
+}
+
+// TestUsageErrorsAreSentences: errors of the command line say what is wrong in words of the help, and
+// not in those of a library.
+func TestUsageErrorsAreSentences(t *testing.T) {
+	for line, want := range map[string]string{
+		"serve logs -n x":                 `error: --lines: "x" is not a whole number` + "\n  fix: write a number, as in --lines 20;",
+		"plugin test x --timeout soon":    `error: --timeout: "soon" is not a duration` + "\n  fix: write a number and a unit, as in --timeout 90s;",
+		"plugin list --json=maybe":        `error: --json: "maybe" is neither true nor false` + "\n  fix: write --json or --json=false;",
+		"chat -p":                         "error: -p: the value is missing\n  fix: write -p PROMPT;",
+		"serve --listen":                  "error: --listen: the value is missing\n  fix: write --listen HOST:PORT;",
+		"job history a b":                 `error: patchbay job history: too many arguments: "b"`,
+		"job import a b":                  `error: patchbay job import: too many arguments: "b"`,
+		"serve --listen localhost:99999":  `error: --listen "localhost:99999" is not an address` + "\n  fix: write HOST:PORT",
+		"plugin list --dialect scafold":   `error: --dialect "scafold": no such dialect` + "\n  fix: did you mean scaffold? it is one of dotagent,",
+		"mcp install nosuch":              `error: unknown agent "nosuch"` + "\n  fix: it is one of claude,",
+		"hook cluade":                     `error: unknown agent or command "cluade" for "patchbay hook"` + "\n  fix: did you mean claude? AGENT is one of claude,",
+		"plugin trust nosuch":             "error: plugin nosuch: not found\n  fix: `patchbay plugin list` lists the plugins",
+		"chat -p x --resume nosuch":       "error: session not found: \"nosuch\"\n  fix: `patchbay session list` lists the sessions; without --resume a new one begins",
+		"chat -p x --script nowhere.yaml": "nowhere.yaml: no such file or directory\n  fix: name a path that exists",
+		"engine backup /nowhere/x":        "error: write /nowhere/x: no such file or directory\n  fix: name a path that exists",
+	} {
+		c := newConsole(t)
+		if code := c.run(strings.Fields(line)...); code == exitOK || !strings.Contains(c.err.String(), want) {
+			t.Errorf("%s: exit code %d, want %q:\n%s", line, code, want, c.err.String())
 		}
 	}
 }

@@ -38,13 +38,17 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// unreadable returns the error of a file that cannot be opened. If path is not a regular file, that
-// is a problem of the configuration.
+// unreadable returns the error of a file that cannot be opened, which is a problem of the
+// configuration like any other.
 func unreadable(what, path string, err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, plainfile.ErrKind) {
-		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error()}}}
+	at, ok := errors.AsType[*fs.PathError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("%s: %w", what, err)
+	case errors.Is(err, plainfile.ErrKind):
+		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error(), Fix: "put a file there"}}}
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: "`ls -l` shows whose it is, and who may read it"}}}
 }
 
 func parseConfig(path string, data []byte) (*Config, error) {

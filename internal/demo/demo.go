@@ -19,8 +19,9 @@ import (
 type Options struct {
 	Out    io.Writer
 	Color  bool
-	Width  int  // columns; 0: 80
-	JSON   bool // print one line of JSON for each scene instead of the drawing
+	Width  int    // columns; 0: 80
+	JSON   bool   // print one line of JSON for each scene instead of the drawing
+	Self   string // what to type for patchbay; "": it must be installed first
 	Logger *slog.Logger
 	Record func(*pluginhost.Traffic) // called with the traffic of the plugins; may be nil
 }
@@ -130,10 +131,15 @@ func (s *show) say(format string, args ...any) {
 
 func (s *show) printNextSteps() {
 	s.say("\nYou saw %d plugins in %d dialects. None of them knows of the others. Next:\n\n", len(s.host.Plugins()), s.dialects())
-	s.say("  patchbay chat             the agent, with your own plugins\n")
-	s.say("  patchbay plugin list      the plugins you already have\n")
-	s.say("  patchbay fire --list      every point that a plugin can hook\n")
-	s.say("  patchbay doctor           what is wrong, and how to fix it\n")
+	self := s.Self
+	if self == "" {
+		self = "patchbay"
+		s.say("  %-24s  install patchbay; then $(go env GOPATH)/bin must be in your PATH\n", "go install ./cmd/...")
+	}
+	s.say("  %-24s  the agent, with your own plugins\n", self+" chat")
+	s.say("  %-24s  the plugins you already have\n", self+" plugin list")
+	s.say("  %-24s  every point that a plugin can hook\n", self+" fire --list")
+	s.say("  %-24s  what is wrong, and how to fix it\n", self+" doctor")
 }
 
 func (s *show) dialects() int {

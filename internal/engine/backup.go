@@ -23,6 +23,9 @@ func Backup(ctx context.Context, dir, path string) (*archive.Summary, error) {
 		return nil, fmt.Errorf("%s: %w", path, os.ErrExist)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // mode 0600
+	if at, ok := errors.AsType[*os.PathError](err); ok {     // without the name of the temporary file
+		return nil, &os.PathError{Op: "write", Path: path, Err: at.Err}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@
 package homedirs
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -19,7 +18,16 @@ type Dirs struct {
 }
 
 // ErrNone says that neither $HOME nor $PATCHBAY_HOME is set.
-var ErrNone = errors.New("no home directory: set $HOME, or set $PATCHBAY_HOME to the directory that is to hold config, data and state")
+var ErrNone error = noHome{}
+
+type noHome struct{}
+
+func (e noHome) Error() string { return "no home directory; " + e.Fix() }
+
+// Fix returns how to fix it.
+func (noHome) Fix() string {
+	return "set $HOME, or set $PATCHBAY_HOME to the directory that is to hold config, data and state"
+}
 
 // Locate determines the directories from the environment. It creates nothing.
 //

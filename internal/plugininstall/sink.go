@@ -28,7 +28,12 @@ const (
 type HostileError struct{ Name, Why string }
 
 func (e *HostileError) Error() string {
-	return fmt.Sprintf("%.200q: %s; nothing was installed", e.Name, e.Why)
+	return fmt.Sprintf("%.200q: %s; nothing was installed; %s", e.Name, e.Why, e.Fix())
+}
+
+// Fix returns how to fix it.
+func (e *HostileError) Fix() string {
+	return "install from a source without that file; if it is not yours, tell its author"
 }
 
 func hostile(name, why string) error { return &HostileError{name, why} }

@@ -96,7 +96,7 @@ func Find(q Request) (Command, error) {
 			return c, notInPath(q.Path, q.Env)
 		}
 		c.Path, c.File = file, file
-	case !filepath.IsAbs(q.Path):
+	case !filepath.IsAbs(q.Path) && q.Dir != "":
 		c.File = filepath.Join(q.Dir, q.Path)
 	}
 	return c, nil
