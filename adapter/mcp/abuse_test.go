@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -170,4 +171,47 @@ func TestCallsAreBounded(t *testing.T) {
 		t.Errorf("afterwards: %s", got)
 	}
 	s.calls <- struct{}{}
+}
+
+// TestReplaysAreBounded: a session with many answers does not take more and more memory, and its
+// newest answers can still be read again.
+func TestReplaysAreBounded(t *testing.T) {
+	r, ctx := newReplays(), t.Context()
+	add := func(stream string) {
+		t.Helper()
+		if err := errors.Join(r.Open(ctx, "s", stream), r.Append(ctx, "s", stream, []byte("one")), r.Append(ctx, "s", stream, []byte("two"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest := func(stream string) (all string, err error) {
+		for data, err := range r.After(ctx, "s", stream, 0) {
+			if err != nil {
+				return "", err
+			}
+			all += string(data)
+		}
+		return all, nil
+	}
+	add("") // what the server sends by itself
+	for i := range 3 * mostReplays {
+		add(fmt.Sprint(i))
+	}
+	if n := len(r.streams["s"]); n != mostReplays {
+		t.Errorf("%d streams are kept", n)
+	}
+	for _, stream := range []string{"", fmt.Sprint(3*mostReplays - 1), fmt.Sprint(2*mostReplays + 1)} {
+		if got, err := rest(stream); got != "two" || err != nil {
+			t.Errorf("stream %q: %q, %v", stream, got, err)
+		}
+	}
+	late := r.Append(ctx, "s", "0", []byte("late")) // an old call that is still in progress
+	if got, err := rest("0"); err == nil || late != nil {
+		t.Errorf("a forgotten stream: %q, %v, %v", got, err, late)
+	}
+	if err := r.SessionClosed(ctx, "s"); err != nil || len(r.streams) != 0 {
+		t.Errorf("after the session: %v, %v", r.streams, err)
+	}
+	if _, err := rest(""); err == nil {
+		t.Error("a session that has ended can be read again")
+	}
 }

@@ -30,7 +30,7 @@ func (s *Server) Handler(mostBody int64) http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.sdk }
 	options := sdk.StreamableHTTPOptions{Logger: s.log, MaxRequestBodyBytes: mostBody, SessionTimeout: sessionIdle,
 		DisableLocalhostProtection: true, // the caller has checked the host, and knows more names
-		EventStore:                 sdk.NewMemoryEventStore(nil), PropagateRequestCancellation: true}
+		EventStore:                 newReplays(), PropagateRequestCancellation: true}
 	sessions := sdk.NewStreamableHTTPHandler(server, &options)
 	single := options
 	single.Stateless, single.EventStore = true, nil
