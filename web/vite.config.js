@@ -4,10 +4,17 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 
+// Comments that fill whole lines are neither built nor part of dist/sources.sha256, so changing one needs no new build.
+const withoutComments = (text) =>
+  text
+    .replace(/<!--[^]*?-->/g, '')
+    .replace(/^[ \t]*\/\/.*$/gm, '')
+    .replace(/\n+/g, '\n');
+
 // The theme is chosen by a script that runs before anything is painted, so that no page flashes in the wrong colours.
 // It must be a separate file, because the Content-Security-Policy allows no script inside the page.
 function themeFirst() {
-  const source = readFileSync(new URL('./src/theme.js', import.meta.url), 'utf8');
+  const source = withoutComments(readFileSync(new URL('./src/theme.js', import.meta.url), 'utf8')).trimStart();
   let reference;
   return {
     name: 'theme-first',
@@ -35,7 +42,7 @@ const noHosts = {
 };
 
 // dist/sources.sha256 says which sources were built, so that a test in Go, without npm, notices a forgotten build.
-// Comments that fill whole lines are left out, so changing one needs no new build. dist_test.go does the same.
+// dist_test.go computes it in the same way.
 const sourcesHash = {
   name: 'sources-hash',
   apply: 'build',
@@ -46,11 +53,7 @@ const sourcesHash = {
     names.push('index.html', 'package.json', 'package-lock.json', 'svelte.config.js', 'vite.config.js');
     const sum = createHash('sha256');
     for (const name of names.sort()) {
-      const text = readFileSync(name, 'utf8')
-        .replace(/<!--[^]*?-->/g, '')
-        .replace(/^[ \t]*\/\/.*$/gm, '')
-        .replace(/\n+/g, '\n');
-      sum.update(`${name}\n${text}\n`);
+      sum.update(`${name}\n${withoutComments(readFileSync(name, 'utf8'))}\n`);
     }
     this.emitFile({ type: 'asset', fileName: 'sources.sha256', source: sum.digest('hex') + '\n' });
   },

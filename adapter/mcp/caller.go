@@ -64,42 +64,52 @@ func encoded(v any) json.RawMessage {
 // progress and log ignore errors, which mean only that the client is gone.
 func progress(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
 	var p sdk.ProgressNotificationParams
-	if json.Unmarshal(params, &p) == nil {
+	if decode(params, &p) == nil {
 		_ = s.NotifyProgress(ctx, &p)
 	}
 }
 
 func log(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
 	var p sdk.LoggingMessageParams
-	if json.Unmarshal(params, &p) == nil {
+	if decode(params, &p) == nil {
 		_ = s.Log(ctx, &p) // deprecated since 2026-07-28, but older clients know it
 	}
 }
 
 // ask sends a server's question to the client.
 func ask(ctx context.Context, s *sdk.ServerSession, method string, params json.RawMessage) (json.RawMessage, error) {
-	var result any
-	var err error
-	switch method {
-	case "elicitation/create":
-		var p sdk.ElicitParams
-		if err = json.Unmarshal(params, &p); err == nil {
-			result, err = s.Elicit(ctx, &p)
+	var answer json.RawMessage
+	err := recoverPanic(func() error { // the library may panic at the question, or at the client's answer
+		result, err := question(ctx, s, method, params)
+		if err == nil {
+			answer, err = json.Marshal(result)
 		}
-	case "sampling/createMessage":
-		var p sdk.CreateMessageWithToolsParams
-		if err = json.Unmarshal(params, &p); err == nil {
-			result, err = s.CreateMessageWithTools(ctx, &p)
-		}
-	case "roots/list":
-		result, err = s.ListRoots(ctx, &sdk.ListRootsParams{})
-	default:
-		err = fmt.Errorf("clients are not asked for %s", method)
-	}
+		return err
+	})
 	if err != nil {
 		return nil, &wire.RPCError{Code: codeInternal, Message: err.Error()}
 	}
-	return json.Marshal(result)
+	return answer, nil
+}
+
+func question(ctx context.Context, s *sdk.ServerSession, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case "elicitation/create":
+		var p sdk.ElicitParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		return s.Elicit(ctx, &p)
+	case "sampling/createMessage":
+		var p sdk.CreateMessageWithToolsParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		return s.CreateMessageWithTools(ctx, &p)
+	case "roots/list":
+		return s.ListRoots(ctx, &sdk.ListRootsParams{})
+	}
+	return nil, fmt.Errorf("clients are not asked for %s", method)
 }
 
 const codeInternal = -32603

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -21,8 +22,11 @@ import (
 
 // callTool runs one tool call of a client, through the plugins and the tool.
 func (s *Server) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	ctx, cancel := s.callContext(ctx)
-	defer cancel()
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	id := sessionID(req.Session)
 	asked := adapter.WithArguments(model.ToolCall{ID: "call_" + strings.ToLower(rand.Text()), Name: req.Params.Name}, req.Params.Arguments)
 	ctx = hook.WithSession(ctx, id)
@@ -92,7 +96,7 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 	}
 	if r.Raw != nil {
 		var out sdk.CallToolResult
-		err := json.Unmarshal(r.Raw, &out)
+		err := decode(r.Raw, &out)
 		if err == nil {
 			out.Meta = withoutServerName(out.Meta)
 			return &out, nil
@@ -124,8 +128,11 @@ func (s *Server) ask(ctx context.Context, plugin, method string, params any, r r
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.callContext(ctx)
-	defer cancel()
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	ctx = hook.WithSession(ctx, sessionID(r.session))
 	result, err := s.options.Host.Ask(mcpcall.With(ctx, caller(ctx, r)), plugin, method, text)
 	if err != nil {
@@ -161,9 +168,11 @@ func (s *Server) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk
 		return nil, err
 	}
 	var out sdk.GetPromptResult
-	err = json.Unmarshal(result, &out)
+	if err := decode(result, &out); err != nil {
+		return nil, err
+	}
 	out.Meta = withoutServerName(out.Meta)
-	return &out, err
+	return &out, nil
 }
 
 // uriParams identifies a resource.
@@ -179,10 +188,21 @@ func (s *Server) reader(plugin string) sdk.ResourceHandler {
 			return nil, err
 		}
 		var out sdk.ReadResourceResult
-		err = json.Unmarshal(result, &out)
+		if err := decode(result, &out); err != nil {
+			return nil, err
+		}
+		if slices.Contains(out.Contents, nil) {
+			return nil, fmt.Errorf("plugin %s answered with a content that is null", plugin)
+		}
 		out.Meta = withoutServerName(out.Meta)
-		return &out, err
+		return &out, nil
 	}
+}
+
+// decode reads a plugin's answer. The types of the MCP library panic at some invalid answers; decode
+// returns an error.
+func decode(result json.RawMessage, out any) error {
+	return recoverPanic(func() error { return json.Unmarshal(result, out) })
 }
 
 func (s *Server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
@@ -203,9 +223,11 @@ func (s *Server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		return nil, err
 	}
 	var out sdk.CompleteResult
-	err = json.Unmarshal(result, &out)
+	if err := decode(result, &out); err != nil {
+		return nil, err
+	}
 	out.Meta = withoutServerName(out.Meta)
-	return &out, err
+	return &out, nil
 }
 
 // subscribe asks the plugin to report changes of a resource. It fails if no plugin has the

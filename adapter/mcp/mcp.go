@@ -6,14 +6,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
@@ -84,13 +88,16 @@ type Server struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
+	calls    chan struct{} // one entry for each call in progress
+	sessions visitors      // the sessions of clients over HTTP
+
 	mu    sync.Mutex // protects shown, and is held while the offers change
 	shown shown
 }
 
 // New returns a server with what the host offers. Close ends it.
 func New(o Options) *Server {
-	s := &Server{options: o, log: o.Logger, news: make(chan news, 64)}
+	s := &Server{options: o, log: o.Logger, news: make(chan news, 64), calls: make(chan struct{}, mostCalls)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -102,6 +109,7 @@ func New(o Options) *Server {
 		UnsubscribeHandler: s.unsubscribe,
 		PageSize:           1000,
 	})
+	s.sdk.AddReceivingMiddleware(s.recoverRequest)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.stop = o.Host.Watch(s.queueChange)
 	s.sync(news{})
@@ -132,13 +140,40 @@ func (s *Server) Close() {
 	}
 }
 
-// callContext returns a context for a call, which also ends with the server.
-func (s *Server) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
+// mostCalls limits the calls in progress. The limit of the daemon's connections does not limit
+// them: one request can be a batch of calls, and with the older kind of the protocol a call goes on
+// after its client has closed the connection.
+const mostCalls = 256
+
+// begin starts a call: it returns a context that also ends with the server, and the function that
+// ends the call. It fails if too many calls are in progress.
+func (s *Server) begin(ctx context.Context) (context.Context, func(), error) {
+	select {
+	case s.calls <- struct{}{}:
+	default:
+		return nil, nil, &jsonrpc.Error{Code: codeInternal, Message: fmt.Sprintf("too many calls at the same time: at most %d; try again later", mostCalls)}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
 	return ctx, func() {
 		stop()
 		cancel()
+		<-s.calls
+	}, nil
+}
+
+// recoverRequest turns a panic into the error of its request. The MCP library runs requests in
+// goroutines of its own, where a panic would end the daemon, and it panics at some answers of
+// plugins.
+func (s *Server) recoverRequest(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("panic in a request of an MCP client", "method", excerpt.Of(method, 100), "err", excerpt.Of(fmt.Sprint(p), 300), "stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: codeInternal, Message: "internal error: the log of Patchbay has its cause"}
+			}
+		}()
+		return next(ctx, method, req)
 	}
 }
 

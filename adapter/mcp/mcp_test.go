@@ -32,6 +32,8 @@ type fake struct {
 	tell  func(Kind, string)
 	fire  func(point hook.Point, payload map[string]any) *hook.Outcome // nil: no plugin is called
 	asked []string
+
+	answers map[string]string // to methods, in place of the usual ones
 }
 
 func (f *fake) Fire(_ context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
@@ -70,6 +72,9 @@ func (f *fake) Ask(_ context.Context, plugin, method string, params json.RawMess
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, plugin+" "+method+" "+string(params))
+	if answer, ok := f.answers[method]; ok {
+		return json.RawMessage(answer), nil
+	}
 	switch method {
 	case "prompts/get":
 		return json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}]}`), nil
