@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestExcerpts(t *testing.T) {
@@ -32,7 +34,8 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-func FuzzHead(f *testing.F) {
+func FuzzHead(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("日本\xff", 4)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		got := Head(text, most)
