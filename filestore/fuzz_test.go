@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/entry"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzKeyName: every key has a name that is safe on every file system, and no two keys have the
 // same name.
-func FuzzKeyName(f *testing.F) {
+func FuzzKeyName(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"a", "../A\x00é.", strings.Repeat("%", 200), "k-%2e.json", "NUL", "\xff"} {
 		f.Add(seed)
 	}
@@ -32,7 +34,8 @@ func FuzzKeyName(f *testing.F) {
 
 // FuzzFile checks that a file that was written is read back unchanged, and that any other bytes
 // yield a short error or a valid value.
-func FuzzFile(f *testing.F) {
+func FuzzFile(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("a", []byte("1"))
 	f.Add("a\n\"é\x01", []byte("{\"a\": 1}\n"))
 	f.Add("a", encode("a", json.RawMessage(`"v"`)))
@@ -61,7 +64,8 @@ func FuzzFile(f *testing.F) {
 
 // FuzzRecord: a record that decodeRecord accepts has no negative numbers, and is the same after it
 // was written and read again.
-func FuzzRecord(f *testing.F) {
+func FuzzRecord(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"", `{"bytes":1,"keys":2,"changed":3}`, `{"bytes":-1}`, `{"keys":1e99}`, `null`, `{"bytes":1`} {
 		f.Add([]byte(seed))
 	}

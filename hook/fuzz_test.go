@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzMerge merges an arbitrary value into another. Joining them must give JSON, comparing them
 // must not depend on their order, and the trace must show a difference exactly where they differ.
-func FuzzMerge(f *testing.F) {
+func FuzzMerge(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, pair := range [][2]string{
 		{`"a"`, `"b"`}, {`"a"`, `"\u0061"`}, {`[]`, `[1]`}, {`[1]`, `[[2],{}]`}, {`null`, `""`}, {`[1]`, `null`}, {`{}`, `[]`},
 		{`{"a":{"b":[1,2]}}`, `{"a":{"b":[1,3,4]},"~/":0}`}, {`1`, `1.0`}, {`{"a":1,"a":2}`, `{"a":2}`}, {"\"\xff\"", `"\ufffd"`},

@@ -7,16 +7,18 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-func seed(f *testing.F) {
+func seed(f *variants.F) {
 	for _, doc := range documents {
 		f.Add([]byte(doc))
 	}
 }
 
-func FuzzCheck(f *testing.F) {
+func FuzzCheck(tf *testing.F) {
+	f := variants.Of(tf)
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		valid := json.Valid(data)
@@ -41,7 +43,8 @@ func FuzzCheck(f *testing.F) {
 
 // FuzzParse compares with encoding/json: the same fields with the same values, and, if keys are
 // plain and not repeated, the same bytes as json.Compact.
-func FuzzParse(f *testing.F) {
+func FuzzParse(tf *testing.F) {
+	f := variants.Of(tf)
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var want map[string]json.RawMessage
@@ -105,7 +108,8 @@ func sameValue(got, want json.RawMessage) bool {
 	return utf8.Valid(got) && bytes.Equal(x, y)
 }
 
-func FuzzUnquote(f *testing.F) {
+func FuzzUnquote(tf *testing.F) {
+	f := variants.Of(tf)
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var want *string
@@ -117,7 +121,8 @@ func FuzzUnquote(f *testing.F) {
 	})
 }
 
-func FuzzAppendString(f *testing.F) {
+func FuzzAppendString(tf *testing.F) {
+	f := variants.Of(tf)
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var want string // encoding/json's own round trip, for its handling of invalid UTF-8

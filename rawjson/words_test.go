@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // searches are the two ways to find the end of a run and of a string. On some systems they are the
@@ -69,7 +71,8 @@ func TestTraitsEndWithTheRun(t *testing.T) {
 	}
 }
 
-func FuzzSearchesAgree(f *testing.F) {
+func FuzzSearchesAgree(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(bytes.Repeat([]byte(`a\n`), 60))
 	f.Add(append(bytes.Repeat([]byte(`\\`), 63), `\"é"`...))
 	f.Add(append(bytes.Repeat([]byte{'x'}, 62), `\u00e9é\"..."`...))

@@ -8,10 +8,12 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzArguments: whatever a model or a plugin sends as arguments, the transcript has an object.
-func FuzzArguments(f *testing.F) {
+func FuzzArguments(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{``, `null`, `{}`, `{"a":1}`, `"{\"a\":1}"`, `"text"`, `[1]`, `{"a":`, "\xff", `"\ud800"`} {
 		f.Add([]byte(seed))
 	}
@@ -29,7 +31,8 @@ func FuzzArguments(f *testing.F) {
 
 // FuzzCalls: tool calls that plugins have changed have unique ids and objects as arguments, or the
 // turn ends.
-func FuzzCalls(f *testing.F) {
+func FuzzCalls(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{``, `null`, `[]`, `[{"id":"1","name":"ls","arguments":"{\"a\":1}"},{"id":"1"}]`, `[{}]`, `[null]`, `{}`, `[{"arguments":[1]}]`, `[{"id":7}]`} {
 		f.Add([]byte(seed))
 	}
@@ -57,7 +60,8 @@ func FuzzCalls(f *testing.F) {
 
 // FuzzMessages: whatever a compactor answers, each call in the transcript has exactly one result,
 // right after it.
-func FuzzMessages(f *testing.F) {
+func FuzzMessages(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`[]`, `[{"role":"user","content":"q"}]`, `[{"role":"tool","tool_call_id":"1","content":[]}]`,
 		`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","name":"ls","arguments":"{}"},{"id":"1"}]},{"role":"tool","tool_call_id":"1"}]`,
 		`[{"role":"assistant","tool_calls":[{"id":"1"}]},{"role":"system"},{"role":"tool","tool_call_id":"1"}]`, `{`, `[{"role":1}]`} {
@@ -91,7 +95,8 @@ func FuzzMessages(f *testing.F) {
 }
 
 // FuzzCutMiddle: a shortened text is within its limit, and no character is cut in two.
-func FuzzCutMiddle(f *testing.F) {
+func FuzzCutMiddle(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("short", 10)
 	f.Add(strings.Repeat("é", 100), 31)
 	f.Add("\xbf\xbf\xbf\xbf", 2)

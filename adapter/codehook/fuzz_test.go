@@ -7,11 +7,13 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzAnswer: for any event, and anything that plugins do with it, the answer is valid for the
 // agent. A refusal is never lost.
-func FuzzAnswer(f *testing.F) {
+func FuzzAnswer(tf *testing.F) {
+	f := variants.Of(tf)
 	for i, s := range samples(f, filepath.Join("testdata", "events")) {
 		f.Add(string(s.agent), s.event, s.data, uint8(i))
 	}

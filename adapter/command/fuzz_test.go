@@ -5,11 +5,14 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzPayload: a payload that plugins left is read as a whole or not at all, and a command that was
 // read is the same after it was written and read again.
-func FuzzPayload(f *testing.F) {
+func FuzzPayload(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"command":"todo.add","args":["a"],"flags":{"due":"x"},"result":{"n":1},"timestamp":"2026-01-15T10:30:00Z"}`, `{"args":null,"flags":null,"result":null}`, `{"args":[1]}`, `{"flags":{"a":1}}`, `null`, `{"COMMAND":"x"}`,
 	} {

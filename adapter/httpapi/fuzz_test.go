@@ -16,6 +16,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -31,7 +32,8 @@ func (f echoTurns) Run(ctx context.Context, id, text string, _ func(string, json
 
 // FuzzBody sends any body to any route: the answer is the route's or a problem, JSON in either
 // case, and never an internal error.
-func FuzzBody(f *testing.F) {
+func FuzzBody(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range [][2]string{
 		{"/plugin/save", `{"name":"x","content":"@on_begin"}`}, {"/plugin/validate", `{"name":"x","content":"("}`}, {"/plugin/save", `{"name":"../x","content":""}`},
 		{"/plugin/save", `[`}, {"/plugin/save", `null`}, {"/plugin/save", "{\"name\":\"\xff\"}"}, {"/plugin/mine/reload", ``}, {"/plugin/%2e%2e/reload", `{}`},
@@ -66,7 +68,8 @@ func FuzzBody(f *testing.F) {
 }
 
 // FuzzAuthorization: only requests with the token are authorized.
-func FuzzAuthorization(f *testing.F) {
+func FuzzAuthorization(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"", "Bearer the-token", "bearer  the-token ", "Basic dXNlcjp0aGUtdG9rZW4=", "Basic OnRoZS10b2tlbg", "Bearer", "the-token", "Basic dGhlLXRva2Vu", "Bearer the-token2"} {
 		f.Add(seed)
 	}
@@ -86,7 +89,8 @@ func FuzzAuthorization(f *testing.F) {
 
 // FuzzPlace: for any event id, a stream begins within the events that exist, or the client gets a
 // short error.
-func FuzzPlace(f *testing.F) {
+func FuzzPlace(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"", "0", "7", "18446744073709551615", "18446744073709551616", "-1", "x", " 7", "\x1b[2J"} {
 		f.Add(seed, seed)
 	}

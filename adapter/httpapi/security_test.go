@@ -13,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // A call is one route of the OpenAPI document, with its parameters filled in.
@@ -295,7 +296,8 @@ func TestCheckListen(t *testing.T) {
 }
 
 // FuzzHost: a host that is accepted is loopback, ours, or configured, and has the right port.
-func FuzzHost(f *testing.F) {
+func FuzzHost(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"localhost:8000", "127.0.0.1:8000", "[::1]:8000", "evil:8000", "[::1", "localhost:8000:8000", "", "[localhost]:8000", "x@localhost:8000"} {
 		f.Add(seed)
 	}

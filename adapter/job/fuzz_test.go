@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzOrder reads an order from the queue, which other machines and versions write to. The order
 // names a run and is the same after it was written again, or reading it is an error.
-func FuzzOrder(f *testing.F) {
+func FuzzOrder(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","tick":"2026-01-02T03:04:05Z","run":"a/s/1","attempt":1}`, `{"agent":"a","schedule":"s","run":"r","attempt":0}`, `{}`, `null`, `{"attempt":1e9}`,
 		`{"agent":"a","schedule":"s","run":"r","attempt":2,"manual":true,"tick":"9999-12-31T23:59:59.999999999+23:59"}`,
@@ -33,7 +36,8 @@ func FuzzOrder(f *testing.F) {
 
 // FuzzPage: a stored page that was read, damaged or not, is the same after it was written and read
 // again.
-func FuzzPage(f *testing.F) {
+func FuzzPage(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","since":"2026-01-02T03:04:05Z","active":"r","attempt":2,"streak":-3}`, `{}`, `{"streak":1e99}`, `{"last_tick":"x"}`, `{"last_status":"no such","attempt":-1}`,
 		`{"active":"r","run":{"id":"a/s/1","status":"running","attempts":[{"number":1}]}}`, `{"run":{"status":"running","attempts":null}}`, `{"run":null,"last":{}}`,
@@ -56,7 +60,8 @@ func FuzzPage(f *testing.F) {
 }
 
 // FuzzLines: stored output has the same number of lines after it was read and written again.
-func FuzzLines(f *testing.F) {
+func FuzzLines(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(append(encodeLine(Line{Attempt: 1, Stream: stdout, Text: "a\nb"}), encodeLine(Line{Text: "\xff"})...))
 	f.Add([]byte(""))
 	f.Add([]byte("{}\n\n{}"))

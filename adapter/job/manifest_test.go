@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // minimal is the smallest valid manifest.
@@ -325,7 +326,8 @@ func TestProblem(t *testing.T) {
 
 // FuzzParse: no manifest makes the parser panic or hang, and a manifest that is accepted can be
 // used.
-func FuzzParse(f *testing.F) {
+func FuzzParse(tf *testing.F) {
+	f := variants.Of(tf)
 	full, err := os.ReadFile(filepath.Join("testdata", "full.toml"))
 	if err != nil {
 		f.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // zones as they are in Go, not as the machine has them
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func zone(t testing.TB, name string) *time.Location {
@@ -295,7 +297,8 @@ func TestScheduleSlug(t *testing.T) {
 
 // FuzzExpression: no expression panics or hangs, ticks go forward and fall on whole minutes, and
 // Next just before a tick returns that tick.
-func FuzzExpression(f *testing.F) {
+func FuzzExpression(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, text := range []string{
 		"* * * * *", "30 2 * * *", "*/7 1-3,5 L * FRI#2", "0 0 29 2 *", "TZ= * * * * *", "TZ=Asia/Tokyo @daily", "@every 90m",
 		"CRON_TZ=", "0 0 15W * ?", "55-5 22-2 * NOV-FEB FRI-MON", "0 9 * * THU", "0-59/59 * 31W 2 *",

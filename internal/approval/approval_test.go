@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestPrefixes: a rule allows its command, and no line that only looks like it.
@@ -266,7 +267,8 @@ func TestWordsSplitsAsTheShell(t *testing.T) {
 	}
 }
 
-func FuzzWords(f *testing.F) {
+func FuzzWords(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, line := range []string{"git status", "a 'b c' \"d\"", "a;b", "a\\ b", "'", "a\x00b", "é 'é'"} {
 		f.Add(line)
 	}

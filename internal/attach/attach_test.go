@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestMentions(t *testing.T) {
@@ -139,7 +141,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-func FuzzCompose(f *testing.F) {
+func FuzzCompose(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"@a", "```", "x\n````\n", "[file a, 1 line]\n```"} {
 		f.Add(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestParse(t *testing.T) {
@@ -100,7 +101,8 @@ func TestInvalidCapabilities(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParse(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{
 		"read:fs:/a", "write:fs:/a/", "exec:git:/usr/bin/git", "net:a.b:1", "net:[::1]:*", "net:*", "net:[]",
 		"kaged:storage:read", "net:[::ffff:1.2.3.4]:5", "read:fs:/..", "net:0x7f.1:1",

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestSyntaxMessage(t *testing.T) {
@@ -36,7 +38,8 @@ func TestSyntaxMessage(t *testing.T) {
 	}
 }
 
-func FuzzSyntaxMessage(f *testing.F) {
+func FuzzSyntaxMessage(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("{\"a\":\n\x1b}")
 	f.Add("\xff")
 	f.Fuzz(func(t *testing.T, data string) {
@@ -50,7 +53,8 @@ func FuzzSyntaxMessage(f *testing.F) {
 
 // FuzzEvent: a line of --events is an existing point with its data, or an error that names the
 // line.
-func FuzzEvent(f *testing.F) {
+func FuzzEvent(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{"point":"turn.input","data":{"message":"x"}}`, `{"point":"turn.input","data":null}`, `{"point":"no.such"}`, `{"point":7}`, `[]`, ``, "\xff", `{"point":"\u001b[2J"}`} {
 		f.Add([]byte(seed))
 	}

@@ -40,7 +40,7 @@ func TestLogFile(t *testing.T) {
 			if got != text {
 				t.Errorf("got %.20q, want %.20q", got, text)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%.20q did not come", text)
 		}
 	}

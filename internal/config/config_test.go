@@ -15,6 +15,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -309,7 +310,8 @@ func TestConfigHidesItsToken(t *testing.T) {
 	}
 }
 
-func FuzzLoad(f *testing.F) {
+func FuzzLoad(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(whole))
 	f.Add([]byte("[plugins.a]\nconfig.a.b = [[1], {c = nan}]\n[[plugins.a.x]]\n[plugins.a.x.y]\nz=1"))
 	f.Add([]byte("connect = [[]]\nmcp = [{}]\n\"\" = ''\n"))

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // abs makes a slash path absolute on every system the tests run on.
@@ -152,7 +154,8 @@ func TestJobDirs(t *testing.T) {
 }
 
 // FuzzLocate: for every environment, Locate returns absolute paths or an error.
-func FuzzLocate(f *testing.F) {
+func FuzzLocate(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("/home/me", "", "", "~/x")
 	f.Add("", "/srv/patchbay", "rel", "../x")
 	f.Add("", "~", "/xdg", "~other")

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 const secretsText = `
@@ -185,7 +187,8 @@ func everyPrint(t *testing.T, v any) map[string]string {
 
 // FuzzSecrets: a secrets file is read, or the error has positions in the file. Neither quotes a
 // secret.
-func FuzzSecrets(f *testing.F) {
+func FuzzSecrets(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(secretsText))
 	f.Add([]byte("a = 1\nplugins = 2\n"))
 	f.Add([]byte("[plugins.a]\nx = \"\"\"\n"))

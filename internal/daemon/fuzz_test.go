@@ -3,11 +3,14 @@ package daemon
 import (
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzCode checks that codeOf returns a part of the model's answer that is not blank and ends with
 // one newline, or an error.
-func FuzzCode(f *testing.F) {
+func FuzzCode(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"```python\nx = 1\n```", "a\n```\nshort\n```\n```py\nlonger code\n```", "no fence", "```python\nopen", "", " \n", "```\n\n```", "```py\n```\n```"} {
 		f.Add(seed)
 	}

@@ -1,13 +1,14 @@
 package daemon
 
 import (
-	"context"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestMonitoringStartsNoProcess checks that health, metrics and lists ask no plugin, and that
@@ -52,9 +53,15 @@ echo '{"status":"ok"}'
 	if n := asked(); n != 0 {
 		t.Errorf("%d plugins were asked for their health", n)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if _, err := i.Doctor(ctx); err != nil {
+	ctx := plugtest.NewRipening(t.Context(), time.Second)
+	done := make(chan error, 1)
+	go func() {
+		_, err := i.Doctor(ctx)
+		done <- err
+	}()
+	eventually(t, "all plugins are asked, although none answers", func() bool { return asked() == len(names) })
+	ctx.Ripen()
+	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	if n := asked(); n != len(names) {

@@ -107,7 +107,7 @@ func TestJobsOverARealConnection(t *testing.T) {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if happened() {
 			return
 		}

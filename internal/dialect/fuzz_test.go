@@ -9,12 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzText: any JSON that a plugin sends can be passed on as a string, and be shortened for
 // display.
-func FuzzText(f *testing.F) {
+func FuzzText(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{``, `null`, `"a"`, `{"a":"\n"}`, ` 7 `, "\"\xff\"", `"日本語"`, `"\ud800"`} {
 		f.Add([]byte(seed), 3)
 	}
@@ -35,7 +37,8 @@ func FuzzText(f *testing.F) {
 }
 
 // FuzzPick: a plugin gets no variable of the host that is not listed by name or pattern.
-func FuzzPick(f *testing.F) {
+func FuzzPick(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("PATH\nGIT_*", "PATH=/bin\nGIT_DIR=x\nSECRET=y\nGIT_=\n=odd\nPATH=/usr/bin")
 	f.Add("[\n*]\n\\", "[=1\nA=B=C\nno value")
 	f.Add("", "=\n")

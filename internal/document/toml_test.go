@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // complaints returns the problems of a file after it was read, one per line.
@@ -138,7 +140,8 @@ func TestNoTOML(t *testing.T) {
 }
 
 // FuzzTOML: every problem of any file has a place in it.
-func FuzzTOML(f *testing.F) {
+func FuzzTOML(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"", "a = 1", "a = [{b.c = [[1], {d = 2}]}]\n[[a.x]]\n[a.x.y]\nz = 1", "[[a]]\n[[a.b]]\nc=[1]\n[[a]]", "\ufeffa='''\n'''"} {
 		f.Add([]byte(s))
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func announce(t *testing.T, address string) *Door {
@@ -156,7 +158,8 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 }
 
 // FuzzParseSocket: a line of the kernel's table is parsed or is an error.
-func FuzzParseSocket(f *testing.F) {
+func FuzzParseSocket(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("  0: 0100007F:1F40 0100007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 12345 1 0000000000000000 20 4 30 10 -1")
 	f.Add("")
 	f.Add("a b c d e f g -1 h 5")

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // mine accepts the items that the tests below put into lists.
@@ -67,7 +69,8 @@ func TestDropItems(t *testing.T) {
 }
 
 // FuzzJSONList: after an item was added to a list and removed again, all values are as before.
-func FuzzJSONList(f *testing.F) {
+func FuzzJSONList(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{}`, `{"l":[1]}`, "{\n  // c\n  \"l\": [1, 2,],\n}", `{"l":[],"l":[{"by":"us"}]}`, `{"a":{"l":[{"by":"us"},3]}}`} {
 		f.Add([]byte(seed), "l")
 		f.Add([]byte(seed), "a/l")

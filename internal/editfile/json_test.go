@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestSetJSON(t *testing.T) {
@@ -53,7 +55,8 @@ func TestRemoveJSON(t *testing.T) {
 
 // FuzzJSON: a text that encoding/json reads as an object is read the same way here; a value is set
 // and removed only at the path.
-func FuzzJSON(f *testing.F) {
+func FuzzJSON(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{}`, `{"a":1}`, "{\n  // c\n  \"a\": {\"b\": [1, 2,],},\n}", `{"a":{"b":2},"a":{"c":3}}`, "\ufeff{\"a\":1}", `{"\u0061":1}`} {
 		f.Add([]byte(seed), "a/b", `{"v":[1]}`)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 var wire = []Field{{"plugin", json.RawMessage(`"b"`)}, {"point", json.RawMessage(`"tool.before"`)}}
@@ -73,7 +75,8 @@ func TestMaskTOML(t *testing.T) {
 
 // FuzzTOMLTables: after a table was added and removed again, all values are as before; masked
 // values are in no text.
-func FuzzTOMLTables(f *testing.F) {
+func FuzzTOMLTables(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"", "a = 1\n", wireText, "[[connect]]\n[x]\n[[connect]]\n", "connect = []\n", "[[a]]\n[[a.connect]]\n", "\ufeffa=1"} {
 		f.Add([]byte(seed))
 	}

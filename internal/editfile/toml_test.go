@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func path(s string) []string { return strings.Split(s, "/") }
@@ -80,7 +82,8 @@ func TestRemoveTOML(t *testing.T) {
 
 // FuzzTOML: for every valid TOML text, a value is set and removed only at the path, or refused;
 // every byte outside of one piece stays.
-func FuzzTOML(f *testing.F) {
+func FuzzTOML(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"a = 1\n", "[p.x]\nconfig = {a=1}\n", "[[l]]\na=1\n[l.b]\nc=2\n", "a.b.c = 1\na.d = \"\"\"x\"\"\"\n", "\ufeffa = 'x'",
 		"[a]\r\n\"b\" = [1,{c=2}]\r\n", "a = nan\n", "x = 1979-05-27 07:32:00\n", "[a]\n[a.b]\n[c]", "\"\" = {}\n"} {
 		f.Add([]byte(seed), "a/b", `"v"`)

@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzStored decodes a message of a server. The result fits the headers, or is an error.
-func FuzzStored(f *testing.F) {
+func FuzzStored(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("NATS/1.0\r\nNats-Sequence: 7\r\nNats-Time-Stamp: 2026-01-02T03:04:05.6Z\r\nNats-Subject: a.b\r\n\r\n")
 	f.Add("NATS/1.0\r\nNats-Sequence: -1\r\nNats-Time-Stamp: yesterday\r\n\r\n")
 	f.Add("NATS/1.0 404 Message Not Found\r\n\r\n")
@@ -32,7 +35,8 @@ func FuzzStored(f *testing.F) {
 }
 
 // FuzzURL checks that no error about an address repeats the password in it.
-func FuzzURL(f *testing.F) {
+func FuzzURL(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"nats://%@host:4222", "tls://user:%@host", "nats://host?%", "%://x", "nats:%", "ftp://u:%@h", "nats://h/%", "//%"} {
 		f.Add(s)
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestEncode(t *testing.T) {
@@ -33,7 +35,8 @@ func TestDecodeRefusesForeignNames(t *testing.T) {
 	}
 }
 
-func FuzzEncode(f *testing.F) {
+func FuzzEncode(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"", "a", "a/b.c", "//", "=", "\x00\xff", "日本 *>"} {
 		f.Add(s, "x")
 	}
@@ -50,7 +53,8 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzDecode(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"", "a.b", "=2E", "=", "=.=", "=2", "=zz"} {
 		f.Add(s)
 	}

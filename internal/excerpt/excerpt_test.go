@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestExcerpts: a text is cut between two characters, and the result is valid UTF-8.
@@ -33,7 +35,8 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-func FuzzHead(f *testing.F) {
+func FuzzHead(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("日本\xff", 4)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		got := Head(text, most)

@@ -3,11 +3,14 @@ package guard
 import (
 	"os"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzName gives this process a name, as any plugin can. Whatever the name, a running process must
 // not count as ended, because a sweep would then spare it.
-func FuzzName(f *testing.F) {
+func FuzzName(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, name := range []string{"plugin", "a) Z 1 1", ") X", "((((", "\n) Z", " Z ", "\xff)"} {
 		f.Add([]byte(name))
 	}

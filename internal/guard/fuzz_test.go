@@ -1,10 +1,15 @@
 package guard
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
+)
 
 // FuzzParseMark: the guardian's argument, which anybody can write, is either a mark that is
 // formatted as the same text, or an error.
-func FuzzParseMark(f *testing.F) {
+func FuzzParseMark(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"", "/", "1/f", "ffffffffffffffff/ffffffffffffffff", "10000000000000000/1", "-1/1", "a/b/c", "0x1/1", "1_0/1"} {
 		f.Add(s)
 	}

@@ -62,7 +62,7 @@ func shell(t *testing.T, script string, mark uint64) *os.Process {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); {
+	for end := time.Now().Add(time.Minute); !holds(); {
 		if time.Now().After(end) {
 			t.Fatalf("timed out waiting until %s", what)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestResponses(t *testing.T) {
@@ -49,7 +50,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-func FuzzResponse(f *testing.F) {
+func FuzzResponse(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
 	f.Add("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\n{}")
 	f.Fuzz(func(t *testing.T, text string) {

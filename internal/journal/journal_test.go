@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -330,7 +331,8 @@ func (s stuck) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream
 }
 
 // FuzzDecode decodes any bytes as an event. An accepted event has a kind and valid data.
-func FuzzDecode(f *testing.F) {
+func FuzzDecode(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{"kind":"k","data":{}}`, `{"kind":"k","data":null}`, `{"kind":"","data":1}`, `{"data":1}`, `[`, `null`} {
 		f.Add([]byte(seed))
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // A spoken is a transport that answers every request with the same response, without a network.
@@ -45,7 +47,8 @@ func (s *spoken) hear(t *testing.T, provider string) (*Response, []Delta, error)
 // FuzzAnthropicStream and FuzzOpenAIStream let a server stream any bytes. The result is a complete
 // reply or a printable error. The calls of a reply have unique ids and objects as arguments, and
 // its text equals the streamed text.
-func FuzzAnthropicStream(f *testing.F) {
+func FuzzAnthropicStream(tf *testing.F) {
+	f := variants.Of(tf)
 	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n"
 	const end = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":5}}\n\n" +
 		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
@@ -65,7 +68,8 @@ func FuzzAnthropicStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) { checkStream(t, ProviderAnthropic, stream) })
 }
 
-func FuzzOpenAIStream(f *testing.F) {
+func FuzzOpenAIStream(tf *testing.F) {
+	f := variants.Of(tf)
 	chunk := func(delta, finish string) string {
 		return `data: {"choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}` + "\n\n"
 	}
@@ -113,7 +117,8 @@ func checkModelError(t *testing.T, body []byte, err error) {
 }
 
 // FuzzRefusal lets a server answer an error with any text.
-func FuzzRefusal(f *testing.F) {
+func FuzzRefusal(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, body := range []string{
 		`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, `{"error":{"message":"m","type":"t","code":7}}`, `{"error":{"code":1e300}}`, `{"error":"text"}`,
 		`{"error":null}`, `<html>502</html>`, ``, "\x1b[2J\xff", `{"error":{"message":"maximum context length"}}`, `{"error":{"message":["a"]}}`,

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestLooseTypes: a text is the value or its JSON. A number is the integer part, or 0 if it is not
@@ -42,7 +44,8 @@ func TestLooseTypes(t *testing.T) {
 
 // FuzzLoose decodes a value as a text and as a number. It fails exactly if the JSON is invalid, and
 // agrees with encoding/json on values of the right type.
-func FuzzLoose(f *testing.F) {
+func FuzzLoose(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`"a"`, `"\ud800"`, `12`, `"12"`, `-1.5e3`, `null`, `{"a":[1]}`, `"`, `1 2`, "\"\xff\"", `1e999`, `}`, ``} {
 		f.Add([]byte(seed))
 	}
@@ -73,7 +76,8 @@ func FuzzLoose(f *testing.F) {
 
 // FuzzEventData lets both providers decode one event. An event that is not a JSON object is an
 // error; otherwise text and calls stay within their limits.
-func FuzzEventData(f *testing.F) {
+func FuzzEventData(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"type":"message_start","message":{"usage":{"input_tokens":3}}}`, `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"i","name":"n"}}`,
 		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`, `{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":"7"}}`,

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 const scriptText = `
@@ -205,7 +207,8 @@ func TestAnEmptyScriptHasNoReplies(t *testing.T) {
 	}
 }
 
-func FuzzScript(f *testing.F) {
+func FuzzScript(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(scriptText)
 	f.Add("[{text: a, delay: 1ms}, {tools: [{name: b, arguments: {c: 1}}]}]")
 	f.Add("- text: &a b\n- *a\n")

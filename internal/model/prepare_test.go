@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // lines shows a prepared conversation, one line for each part.
@@ -357,7 +358,8 @@ func TestAnthropicAlwaysHasALimit(t *testing.T) {
 
 // FuzzPrepare makes a conversation of the bytes, and checks that a provider would accept the
 // prepared one.
-func FuzzPrepare(f *testing.F) {
+func FuzzPrepare(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte("0123456789"))
 	f.Add([]byte{3, 4, 3, 3, 5, 1, 0, 2, 4})
 	f.Fuzz(func(t *testing.T, data []byte) {

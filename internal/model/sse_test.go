@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // A heard is a copy of an event.
@@ -119,7 +121,8 @@ func TestEventsAreBounded(t *testing.T) {
 
 // FuzzEvents reads any bytes as events. The events do not depend on how the bytes arrive, and are
 // the same when they are written and read again.
-func FuzzEvents(f *testing.F) {
+func FuzzEvents(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		"event: a\ndata: 1\n\n", "\uFEFFdata:1\r\rdata: 2\r\n\r\n", ": c\nid: 1\nretry: 2\ndata\ndata: x\ndata: y\n\n", "event:  \ndata: \xff\x00\n\n", "data: cut", "\r\n\n\r", "",
 	} {

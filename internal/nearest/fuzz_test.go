@@ -3,11 +3,14 @@ package nearest
 import (
 	"slices"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzWord: any word leads to one of the allowed words or to none, however long it is, and an
 // allowed word leads to itself.
-func FuzzWord(f *testing.F) {
+func FuzzWord(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, word := range []string{"", "prefligth", "PREFLIGHT", "sink", "snik", "\xff\xff", "preexec preexec preexec preexec preexec preexec preexec preexec x"} {
 		f.Add(word)
 	}

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzService lets a service answer with any text. A good status without a refusal is a success. Of
 // any other answer, the error repeats a text that is short, printable and without secrets.
-func FuzzService(f *testing.F) {
+func FuzzService(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, body := range []string{
 		``, `ok`, `{"ok":true}`, `{"ok":false,"description":"no"}`, `{"status":0,"errors":["a","b"]}`, `{"status":1}`, `{"error":"e"}`, `{"parameters":{"retry_after":99999999999}}`,
 		`{"parameters":{"retry_after":-1}}`, `{"description":"token s3cret-s3cret leaked"}`, "\x1b[2J\xff", `{"ok":"maybe"}`,
@@ -43,7 +46,8 @@ func FuzzService(f *testing.F) {
 
 // FuzzMark decodes any bytes as a mark. The mark is limited in size, and events can always be added
 // to it.
-func FuzzMark(f *testing.F) {
+func FuzzMark(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{``, `{}`, `{"last":"failing","events":{"stale":{"at":"2026-01-02T03:04:05Z","suppressed":3}}}`, `{"events":null}`, `{"events":{"":{"suppressed":-9}}}`, `[]`, `{"last":7}`} {
 		f.Add([]byte(seed))
 	}
@@ -65,7 +69,8 @@ func FuzzMark(f *testing.F) {
 
 // FuzzExpandJSON: variables in a plugin's configuration are replaced inside strings and nowhere
 // else, whatever is in them.
-func FuzzExpandJSON(f *testing.F) {
+func FuzzExpandJSON(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{}`, `{"url":"${A}","list":["x${A}y",{"${A}":"$${A}"}],"n":1}`, `"${"`, `["${NO"]`, `{"a":"${A}\",\"b\":\"${A}"}`, `1e999`} {
 		f.Add([]byte(seed), `","x":"`)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestExpand(t *testing.T) {
@@ -44,7 +45,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func FuzzExpand(f *testing.F) {
+func FuzzExpand(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"", "${A}", "$${A}", "${", "${A}${B}$", "$$${A}", "a}b${A}", "${é}"} {
 		f.Add(s)
 	}

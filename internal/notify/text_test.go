@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestHeadline(t *testing.T) {
@@ -88,7 +90,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func FuzzCut(f *testing.F) {
+func FuzzCut(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("hello 👍 wörld", 5)
 	f.Add("e\u0301\xff\x1b[3", 2)
 	f.Fuzz(func(t *testing.T, s string, limit int) {

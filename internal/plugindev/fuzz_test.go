@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzArguments: for any schema of a tool, the sample is a JSON object of limited size.
-func FuzzArguments(f *testing.F) {
+func FuzzArguments(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{``, `true`, `{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`, `{"default":7}`, `{"default":{"a":1}}`,
 		`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `{"type":"object","properties":{"a":{"type":"string","minLength":1e300,"maxLength":-1},"b":{"type":"integer","multipleOf":1e-300}}}`,
 		`{"type":"object","required":["` + strings.Repeat(`a","`, 50) + `b"],"properties":{"a":{"$ref":"#"},"b":{"type":"array","minItems":1e9,"items":{"$ref":"#"}}}}`} {
@@ -27,7 +29,8 @@ func FuzzArguments(f *testing.F) {
 }
 
 // FuzzParse: a line is a command that can be run, or an error.
-func FuzzParse(f *testing.F) {
+func FuzzParse(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"fire turn.input {}", "call x", "again {\"a\":1}", "restart", "# no", "fire  ", "quit now", "\x00"} {
 		f.Add(seed)
 	}

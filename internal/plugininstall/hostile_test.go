@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // item is an entry of an archive.
@@ -381,7 +383,8 @@ func TestTokenInAnAddress(t *testing.T) {
 }
 
 // FuzzArchive: whatever an archive contains, nothing is written outside of the directory.
-func FuzzArchive(f *testing.F) {
+func FuzzArchive(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("a/../b", "../x", byte(tar.TypeSymlink))
 	f.Add("a", "b", byte(tar.TypeReg))
 	f.Fuzz(func(t *testing.T, name, link string, kind byte) {

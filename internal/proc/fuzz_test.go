@@ -4,11 +4,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzStderr: the logged lines do not depend on how the pipe splits them, none is too long, and the
 // tail is the end of the output.
-func FuzzStderr(f *testing.F) {
+func FuzzStderr(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte("one\ntwo\r\n\nthree"), 3)
 	f.Add([]byte(strings.Repeat("x", maxLine+1)+"\n"), 4096)
 	f.Add([]byte(strings.Repeat("é", maxTail)), 7)

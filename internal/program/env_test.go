@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestReadEnv compares ReadEnv with the real env, which runs each case and starts printf.
@@ -86,7 +88,8 @@ func TestReadEnv(t *testing.T) {
 	})
 }
 
-func FuzzReadEnv(f *testing.F) {
+func FuzzReadEnv(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, s := range []string{"-S\x00a 'b' ${C}", "-i\x00A=b\x00x", "--unset=A\x00x", "-S\x00-S -S -S", "-uA\x00-C\x00/\x00x", "\x00"} {
 		f.Add(s)
 	}

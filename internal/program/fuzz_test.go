@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzDiagnose: for a file with any content the diagnosis ends, and gives a reason of bounded
 // length.
-func FuzzDiagnose(f *testing.F) {
+func FuzzDiagnose(tf *testing.F) {
+	f := variants.Of(tf)
 	self, err := os.Executable()
 	if err != nil {
 		f.Fatal(err)
@@ -36,7 +39,8 @@ func FuzzDiagnose(f *testing.F) {
 
 // FuzzShim: a file in a directory of shims is a shim only if it has all lines of one. Then its
 // parts are absolute paths and single words.
-func FuzzShim(f *testing.F) {
+func FuzzShim(tf *testing.F) {
+	f := variants.Of(tf)
 	const shim = "#!/usr/bin/env bash\nset -e\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"/home/me/.pyenv\"\n" +
 		"exec \"/home/me/.pyenv/libexec/pyenv\" exec \"$program\" \"$@\"\n"
 	for _, text := range []string{
@@ -64,7 +68,8 @@ func FuzzShim(f *testing.F) {
 	})
 }
 
-func FuzzInterpreterLine(f *testing.F) {
+func FuzzInterpreterLine(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, head := range []string{"", "#!", "#!/bin/sh -e\n", "#!/usr/bin/env -S python3 -u\n", "#! \t env \t -S\n", "\x7fELF"} {
 		f.Add([]byte(head))
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestPlain(t *testing.T) {
@@ -38,7 +40,8 @@ func TestExpand(t *testing.T) {
 
 // FuzzText: whatever a file contains, its text is limited in size, is valid UTF-8 and has no
 // control characters.
-func FuzzText(f *testing.F) {
+func FuzzText(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte("---\ndescription: x\n---\nbody $ARGUMENTS\n"))
 	f.Add([]byte("\xff\xfe\x00\x1b]0;x\x07" + strings.Repeat("é", 20)))
 	f.Fuzz(func(t *testing.T, data []byte) {

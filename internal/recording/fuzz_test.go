@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzRead checks that a file is refused with a short error that names it, or can be played
 // completely.
-func FuzzRead(f *testing.F) {
+func FuzzRead(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(head + `{"type":"tool","n":1,"plugin":"a","name":"b","input":{}}` + "\n" + `{"type":"end","entries":1}` + "\n"))
 	f.Add([]byte(head + `{"type":"event","point":"turn.input","steps":[{"plugin":"a","hook":"b","nth":-1}]}` + "\n"))
 	f.Add([]byte("{}"))
@@ -37,7 +39,8 @@ func FuzzRead(f *testing.F) {
 }
 
 // FuzzScrub checks that a scrubbed value is still JSON, and that no string contains a secret.
-func FuzzScrub(f *testing.F) {
+func FuzzScrub(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(`{"a":"hunter22","b":["\u0068unter22",1234567,{"hunter22":null}]}`))
 	f.Add([]byte(`"x\"hunter22\\"`))
 	s := newScrubber([]string{"hunter22", "1234567", "abc"})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestUndo derives the old payload from the new one and the changes, with its fields in the same
@@ -59,7 +60,8 @@ func TestUndoRefusesChangesThatDoNotFit(t *testing.T) {
 }
 
 // FuzzUndo checks that for any two payloads the first is derived from the second.
-func FuzzUndo(f *testing.F) {
+func FuzzUndo(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(`{"a":[1,2,{"b":null}]}`, `{"a":[2,{"b":[]},1,1],"c":""}`)
 	f.Add(`{"a":{"x":1,"y":{"~/":2}}}`, `{"a":{"y":{"~/":[]}}}`)
 	f.Fuzz(func(t *testing.T, before, after string) {

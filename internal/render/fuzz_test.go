@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzSafeJSON: the shown JSON of a plugin has the same value, and no characters that a terminal
 // would interpret. In colour the text is the same.
-func FuzzSafeJSON(f *testing.F) {
+func FuzzSafeJSON(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{}`, `{"a":"\u001b[2J"}`, "\"\u009b2J\u202e\"", "[1e9,true,\"\U000e0041\"]", "\"\x9b\xff\"", "{\"\u2028\":{\"\":[]}}", "\x1b[2J", "\"\x7f\"", "0\r"} {
 		f.Add([]byte(seed))
 	}
@@ -48,7 +51,8 @@ func value(t *testing.T, raw []byte) (v any) {
 
 // FuzzLineDiff: apart from the gaps, the common and the removed lines are the old text, and the
 // common and the added lines are the new text.
-func FuzzLineDiff(f *testing.F) {
+func FuzzLineDiff(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("a\nb\nc", "a\nc")
 	f.Add("", "x")
 	f.Add("1\n2\n3\n4\n5\n6\n7\n8\n9", "1\n2\n3\n4\nx\n6\n7\n8\n9")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -127,7 +128,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-func FuzzLine(f *testing.F) {
+func FuzzLine(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("plain")
 	f.Add("\x1b[31m\xff\u202e")
 	f.Fuzz(func(t *testing.T, s string) {

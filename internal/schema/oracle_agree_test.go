@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // An opinion is the result of checking a value against a schema.
@@ -95,7 +97,8 @@ func TestAgreesWithTheOracleOnRandomSchemas(t *testing.T) {
 
 // FuzzOracle compares the verdicts. In some odd cases the messages of both depend on the order of
 // the keywords.
-func FuzzOracle(f *testing.F) {
+func FuzzOracle(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, c := range agreedChecks {
 		f.Add(c.schema, c.value)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -240,7 +241,8 @@ func TestFieldsReturnsACopy(t *testing.T) {
 	}
 }
 
-func FuzzCheck(f *testing.F) {
+func FuzzCheck(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, pair := range [][2]string{
 		{`{"type":"object","required":["a"]}`, `{"a":1e400}`},
 		{`{"$defs":{"a":{"$dynamicAnchor":"n"}},"$dynamicRef":"#n","unevaluatedProperties":false}`, `{"b":{}}`},

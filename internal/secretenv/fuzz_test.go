@@ -3,11 +3,14 @@ package secretenv
 import (
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzWithout: however a variable is spelled, the result contains none of the host's own variables,
 // and everything else unchanged.
-func FuzzWithout(f *testing.F) {
+func FuzzWithout(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("PATH=/bin\nOPENAI_API_KEY=x\npatchbay_token=y")
 	f.Add("=\n==\nPATCHBAY_\nPATCHBAY_=\nPATCHBAY_A/B=x\nOPENAI_API_\u212aEY=x")
 	f.Fuzz(func(t *testing.T, text string) {

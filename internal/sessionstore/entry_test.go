@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -58,7 +59,8 @@ func TestUnanswered(t *testing.T) {
 
 // FuzzTranscript decodes lines as a transcript. A line that is accepted must stay the same when it
 // is encoded and decoded again, and after the repairs no further repair must be needed.
-func FuzzTranscript(f *testing.F) {
+func FuzzTranscript(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"turn":"t","time":"2026-01-02T03:04:05Z","status":"began"}`,
 		`{"turn":"t","message":{"role":"user","content":"hello"}}`,

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // FuzzSession decodes a record that another version may have written. The result is an error, or
 // the wanted session with a list of plugins, which stays the same when it is encoded again.
-func FuzzSession(f *testing.F) {
+func FuzzSession(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"id":"ses_1","plugins":["a"],"working_dir":"/w","created_at":"2026-01-02T03:04:05Z","title":"t"}`, `{"id":"ses_1"}`, `{"id":"ses_2"}`, `{"ID":"ses_1","plugins":null}`,
 		`{"id":"ses_1","created_at":"0000-01-01T00:00:00+23:59"}`, `{"id":"ses_1","title":"\ud800"}`, `null`, `[]`, "{\"id\":\"ses_1\",\"title\":\"\xff\"}",
@@ -36,7 +38,8 @@ func FuzzSession(f *testing.F) {
 }
 
 // FuzzSaid decodes an entry in two ways. If both succeed, the results are equal.
-func FuzzSaid(f *testing.F) {
+func FuzzSaid(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"turn":"t","time":"2026-01-02T03:04:05Z","message":{"role":"user","content":"a\n\u00fc"},"base":1,"earlier":2,"open":3}`, `{"status":"began","claim":{"a":[1]}}`,
 		`{"Status":"done"}`, `{"status":null}`, `{"message":null,"status":"done"}`, `{"message":{"role":"user"},"message":{"content":"b"}}`, `{"message":{"role":"tool","content":"x","failed":true}}`,

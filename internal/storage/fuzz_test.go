@@ -8,11 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/entry"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzEntry: a key or a value that a plugin may not store is refused with [ErrKey] or [ErrValue],
 // and no key belongs to two plugins.
-func FuzzEntry(f *testing.F) {
+func FuzzEntry(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range [][2]string{{"a", "1"}, {"", "null"}, {"a\x00b", "{}"}, {"\xff", "["}, {strings.Repeat("k", entry.MaxKey+1), `"v"`}, {"../x", "\"\xff\""}} {
 		f.Add(seed[0], seed[1])
 	}

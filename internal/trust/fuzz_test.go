@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzLock: a lock is the same after it was written and read again; every fault has its place and a
 // fix.
-func FuzzLock(f *testing.F) {
+func FuzzLock(tf *testing.F) {
+	f := variants.Of(tf)
 	l := &Lock{}
 	l.Put(&Entry{Dialect: "mine", Name: "x", Files: []File{{Path: "a", Mode: Plain, Sum: sum(nil)}}, Capabilities: []string{"net:a:1"}})
 	f.Add(l.text())

@@ -9,13 +9,15 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // FuzzQuestion shows the user what a tool would do, in the words of a model that may want to
 // deceive. No line is wider than the screen, none has a control sequence or hides text, and every
 // character of a command is visible.
-func FuzzQuestion(f *testing.F) {
+func FuzzQuestion(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range [][2]string{
 		{"shell", `{"cmd":"ls\n\u001b[2Jrm -rf /"}`}, {"shell", `{"cmd":"echo \u202egnp.exe"}`}, {"write_file", `{"path":"a\r","content":"\u009b2J\n\tx"}`},
 		{"edit_file", `{"path":"a","old":"x\ny","new":"x\nz"}`}, {"edit_file", `{"path":7}`}, {"other", `{"a":{"b":["\u0007"]}}`}, {"shell", `[`}, {"\x1b]0;x\a", "\xff"},
@@ -35,7 +37,8 @@ func FuzzQuestion(f *testing.F) {
 }
 
 // FuzzExcerpt shows the output of a tool.
-func FuzzExcerpt(f *testing.F) {
+func FuzzExcerpt(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"", "a\nb\r\nc", "10%\r50%\r100%\n", "\x1b[31mred\x1b[0m\t|", "\xff\u202e", strings.Repeat("é", 200), "\u200b\ufe0f\u0301"} {
 		f.Add(seed, uint8(40))
 	}
@@ -68,7 +71,8 @@ func checkShown(t *testing.T, l look, line string) {
 
 // FuzzTyping sends the screen what a terminal sends: typed and pasted text, and keys. Every frame
 // passes the checks of [driver.draw].
-func FuzzTyping(f *testing.F) {
+func FuzzTyping(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("hello", "enter up down tab esc")
 	f.Add("/plugins", "enter ctrl+c ctrl+c")
 	f.Add("a\x1b[2J\u202e\xff\r\nb", "ctrl+j alt+enter left backspace")

@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // marked writes the highlighted code, with a letter for each face that is not plain.
@@ -58,7 +60,8 @@ func TestHighlight(t *testing.T) {
 }
 
 // FuzzHighlight: no code is lost or changed, in any language.
-func FuzzHighlight(f *testing.F) {
+func FuzzHighlight(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, essay := range essays {
 		f.Add("go", essay)
 	}

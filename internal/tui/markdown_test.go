@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -195,7 +196,8 @@ func TestControl(t *testing.T) {
 }
 
 // FuzzMarkdown: only text and colours reach the terminal, and no line is too wide.
-func FuzzMarkdown(f *testing.F) {
+func FuzzMarkdown(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{document, hostile, tour(f), "&#27;]0;x&#7;", "<a href='\x1b'>", "| a |\n|-|\n| &#x9b;2J |",
 		"~~~\n\x1b[2J", "- [x] *a*\ufe0f", "> \u0301", "|a|\n|-|\n|<br>|"} {
 		f.Add(seed, uint8(38), true)
@@ -217,7 +219,8 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-func FuzzHistory(f *testing.F) {
+func FuzzHistory(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("\"a\"\n\"b\\nc\"\n")
 	f.Add("null\n1\n{}\n\"\xff\"")
 	f.Fuzz(func(t *testing.T, text string) {

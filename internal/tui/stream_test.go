@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // essays are replies whose parts must look the same as the whole.
@@ -125,7 +127,8 @@ func TestThePartBelowTheScrollback(t *testing.T) {
 
 // FuzzScroll: all text is in the scrollback at the end, in lines that fit, without control
 // sequences.
-func FuzzScroll(f *testing.F) {
+func FuzzScroll(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, essay := range essays {
 		f.Add(essay, uint8(40))
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -76,7 +77,8 @@ func TestErrorTexts(t *testing.T) {
 }
 
 // FuzzEnvelope compares with encoding/json.
-func FuzzEnvelope(f *testing.F) {
+func FuzzEnvelope(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"action":"continue"}}`,
 		`{"jsonrpc":"2.0","method":"m","params":{"a":[1, 2]},"id":"x"}`,

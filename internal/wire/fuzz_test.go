@@ -10,11 +10,14 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzSerialReplies: whatever a plugin writes before it exits, calls neither hang nor panic, and
 // return valid results.
-func FuzzSerialReplies(f *testing.F) {
+func FuzzSerialReplies(tf *testing.F) {
+	f := variants.Of(tf)
 	seedReplies(f)
 	f.Fuzz(func(t *testing.T, before, during []byte) {
 		if len(before)+len(during) > 60_000 { // all of it must fit the pipe
@@ -41,7 +44,8 @@ func FuzzSerialReplies(f *testing.F) {
 	})
 }
 
-func FuzzPeerReplies(f *testing.F) {
+func FuzzPeerReplies(tf *testing.F) {
+	f := variants.Of(tf)
 	seedReplies(f)
 	f.Fuzz(func(t *testing.T, before, during []byte) {
 		if len(before)+len(during) > 60_000 {
@@ -68,7 +72,8 @@ func FuzzPeerReplies(f *testing.F) {
 
 // FuzzPeerListens: whatever a plugin sends without a request, handlers get valid values, and every
 // line that goes back is one message.
-func FuzzPeerListens(f *testing.F) {
+func FuzzPeerListens(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, text := range []string{
 		`{"method":"m","params":{"a":[1, 2]}}` + "\n", `{"id":"x","method":"kaged.storage.get","params":{"key":"k"}}` + "\n", `{"id":null,"method":"m"}{"id":[1],"method":""}` + "\n",
 		`{"id":1,"method":"\ud800","params":"\ud800"}` + "\n", "{\"id\":\"\xff\",\"method\":\"\xff\"}", `{"method":7,"id":{}}` + "\n", `{"id":1e999,"method":"` + strings.Repeat("m", 1200) + `"}`,
@@ -125,7 +130,8 @@ func checkHeard(t *testing.T, method string, params []byte) {
 }
 
 // FuzzServe: whatever a host sends, every reply is one message on a line of its own.
-func FuzzServe(f *testing.F) {
+func FuzzServe(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, text := range []string{
 		`{"id":1,"method":"m","params":[1, 2]}` + "\n", "garbage\n\n", `{"id":1,"method":"m"}{"id":2,"method":"m"}` + "\n" + `{"method":"n"}`, `{"id":"\ud800","method":7}`, "{\"id\":\"\xff\",\"method\":\"m\"}\n",
 	} {
@@ -148,7 +154,7 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-func seedReplies(f *testing.F) {
+func seedReplies(f *variants.F) {
 	for _, text := range []string{
 		``, "\n", "garbage\n", `{"id":1,"result":1}` + "\n", `{"id":1,"result":1}`, `{"id":2,"error":{"code":1}}` + "\n",
 		`{"id":9,"method":"m"}{"id":1,"resu`, strings.Repeat("x", 3000) + "\n" + `{"id":1,"result":` + strings.Repeat(" ", 2000) + "1}\n",

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestReader(t *testing.T) {
@@ -193,7 +195,8 @@ type mute struct{}
 func (mute) Read([]byte) (int, error) { return 0, nil }
 
 // FuzzReader compares with a plain way to split lines.
-func FuzzReader(f *testing.F) {
+func FuzzReader(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte("a\nb\r\n\nc"), 3)
 	f.Add([]byte("0123456789\n01234567890\nx"), 10)
 	f.Add(bytes.Repeat([]byte("long line\n"), 100), 9)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -179,7 +180,8 @@ func TestArguments(t *testing.T) {
 	})
 }
 
-func FuzzArguments(f *testing.F) {
+func FuzzArguments(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{}`, `{"path":"a"}`, `{"path":"a","offset":"1e9","limit":null}`, `[`, `{"PATH":"x","path":null}`, "\xff"} {
 		f.Add([]byte(seed))
 	}

@@ -4,11 +4,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzGlob: a pattern that a model wrote is refused, or matches in limited time. A pattern without
 // special characters matches itself, and ** matches everything.
-func FuzzGlob(f *testing.F) {
+func FuzzGlob(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range [][2]string{{"*.go", "a/b.go"}, {"**/x/**", "a/x/b"}, {"**", ""}, {"[", "a"}, {"./a", "a"}, {"a/**/**/b", "a/b"}, {"\\", "\\"}, {"", ""}} {
 		f.Add(seed[0], seed[1])
 	}
@@ -33,7 +36,8 @@ func FuzzGlob(f *testing.F) {
 
 // FuzzEdit: an edit changes the file exactly where old was, old is gone from those places, and the
 // snippet has a limited size.
-func FuzzEdit(f *testing.F) {
+func FuzzEdit(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("a\nb\nc\n", "b", "x\ny", false)
 	f.Add("a\r\nb\r\n", "a\nb", "c\n", false)
 	f.Add("aaaa", "aa", "b", true)
@@ -62,7 +66,8 @@ func FuzzEdit(f *testing.F) {
 
 // FuzzMedia: the server's type or the content decides whether a body is text, and text is always
 // UTF-8.
-func FuzzMedia(f *testing.F) {
+func FuzzMedia(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, kind := range []string{"", "text/html; charset=iso-8859-1", "text/plain; charset=utf-16", "application/octet-stream", "text/html; charset=\"", "image/png", "a/b+json", ";;", "text/plain; charset=replacement"} {
 		f.Add(kind, []byte("<meta charset=shift_jis>\x83\x65"))
 		f.Add(kind, []byte("{\"a\":1}\x00"))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 var base = &url.URL{Scheme: "https", Host: "example.org", Path: "/dir/page"}
@@ -54,7 +56,8 @@ func TestReduceIsBounded(t *testing.T) {
 	}
 }
 
-func FuzzReduce(f *testing.F) {
+func FuzzReduce(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		"<p>a<b>c</p>", `<a href="x">y`, "<svg><a></svg>", "<pre>\n\n</pre>", "<title>a", "<script>", "<li><li><h1>", "</a></svg></pre>",
 		`<img alt="x"`, `<base href="::">`, "<table><tr><td>", "<!--", "&#0;&#x110000;", "\xff\x00", "<plaintext><p>",

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -19,7 +20,8 @@ const longestError = 4 << 10
 
 // FuzzAnswer: only ok:true with exit code 0 is a success, every refusal has a reason, and errors
 // repeat little of the plugin's output and can be printed.
-func FuzzAnswer(f *testing.F) {
+func FuzzAnswer(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []struct {
 		stdout, stderr string
 		code           int
@@ -59,7 +61,8 @@ func saysYes(stdout []byte) bool {
 
 // FuzzInvocation: for any event, every kind is sent one JSON object with the same six keys in
 // order.
-func FuzzInvocation(f *testing.F) {
+func FuzzInvocation(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{}`, `{"agent":"a","schedule":"s","event":"stale","message":"m","config":{"k":1}}`, `{"agent":7,"message":[1,{}],"config":null}`,
 		`{"result":{"stdout":"x","exit_code":1},"command":"c","args":["a"]}`, `{"tool":"t","error":"e","success":false,"text":"x"}`, `{"config":[]}`,

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestInfo(t *testing.T) {
@@ -106,7 +108,8 @@ func TestSchema(t *testing.T) {
 // FuzzParseInfo: whatever a plugin answers to info, its name is that of its file, and all its kinds
 // are known. The check of a config against its schema comes to an end, and errors repeat little of
 // the answer.
-func FuzzParseInfo(f *testing.F) {
+func FuzzParseInfo(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(`{"name":"n","kinds":["sink"],"platforms":["linux"],"schema":{"type":"object"}}`))
 	f.Add([]byte(`{"name":"n","schema":{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}}`))
 	f.Add([]byte(`{"name":"other","version":7,"kinds":["notify","sink","notify"],"platforms":[]}`))

@@ -348,7 +348,7 @@ func (r *rig) count(method string) int {
 // eventually polls a condition that another process makes true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatalf("timed out waiting until %s", what)

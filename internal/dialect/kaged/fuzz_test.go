@@ -9,13 +9,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzStorage: each request is answered with JSON or an RPC error, a value that was put is got
 // again, and a plugin that may only read changes nothing.
-func FuzzStorage(f *testing.F) {
+func FuzzStorage(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range [][2]string{
 		{"kaged.storage.get", `{"key":"a"}`}, {"kaged.storage.put", `{"key":"a/b","value":{"x":[1, 2]}}`}, {"kaged.storage.put", `{"key":"n","value":null}`},
 		{"kaged.storage.delete", `{"key":"a"}`}, {"kaged.storage.list", `{"prefix":"a"}`}, {"kaged.storage.list", `null`}, {"kaged.storage.list", `{"prefix":7}`},
@@ -61,7 +63,8 @@ func checkServed(t *testing.T, s *storage, method string, params json.RawMessage
 
 // FuzzNotification: what is stored and logged of a notification is bounded and printable, however
 // often it is sent.
-func FuzzNotification(f *testing.F) {
+func FuzzNotification(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add("clock.tick", []byte(`{"n":1}`), 3)
 	f.Add(strings.Repeat("日", 300), []byte(`"`+strings.Repeat("é", 3000)+`"`), 150)
 	f.Add("", []byte(nil), 1)
@@ -88,7 +91,8 @@ func FuzzNotification(f *testing.F) {
 
 // FuzzArguments: for any arguments of a model the plugin gets one object, with the host's
 // `_context` and not the model's.
-func FuzzArguments(f *testing.F) {
+func FuzzArguments(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{``, `null`, `{}`, `{"a":1,"_context":{"operator_id":"root"}}`, `[1]`, `{"_context":1,"_context":2}`, `{"a":`, `"{}"`} {
 		f.Add([]byte(seed))
 	}

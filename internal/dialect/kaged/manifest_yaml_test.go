@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -159,7 +160,8 @@ func TestHostileManifestsAreRefusedQuickly(t *testing.T) {
 	}
 }
 
-func FuzzParseManifest(f *testing.F) {
+func FuzzParseManifest(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, name := range []string{"full.yaml", "many_problems.yaml"} {
 		f.Add(readFile(f, name))
 	}

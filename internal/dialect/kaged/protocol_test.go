@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestInitializeParams: the params have all fields in their order, and objects and lists are never
@@ -81,7 +82,8 @@ func TestForeignNamesInWarningsAreCut(t *testing.T) {
 
 // FuzzWelcome: no answer to initialize makes the host panic or print much, and only one with our
 // api_version, or none, is accepted.
-func FuzzWelcome(f *testing.F) {
+func FuzzWelcome(tf *testing.F) {
+	f := variants.Of(tf)
 	long := strings.Repeat("x", 5000)
 	for _, seed := range []string{
 		`{}`, `{"api_version":1}`, `{"api_version":1e0}`, `{"methods":[1]}`, `{"name":null}`, `[]`, `{"name":"` + long + `","version":"` + long + `"}`,

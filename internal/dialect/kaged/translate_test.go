@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -181,7 +182,8 @@ func TestAnInvalidConnectionNamesThePossiblePoints(t *testing.T) {
 }
 
 // FuzzAnswers: for any answer of a plugin, a reply sets only fields of its point.
-func FuzzAnswers(f *testing.F) {
+func FuzzAnswers(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`null`, `{}`, `{"inject":"x"}`, `{"messages":[1],"summary":"s"}`, `{"retain":[],"inject":""}`, `[`, `"x"`, ``} {
 		f.Add(seed)
 	}

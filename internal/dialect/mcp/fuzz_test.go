@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
 // FuzzEvents: a stream gives the same events for all kinds of line ends, and none over the limit.
-func FuzzEvents(f *testing.F) {
+func FuzzEvents(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{"data: {}\n\n", "id: 1\nretry: 10\ndata: a\ndata: b\r\n\r\n", ":\n\ndata\n\n", "data:x\r\rdata: y\n\n", "event: message\ndata: {\"id\":1}\n\nrest"} {
 		f.Add([]byte(seed))
 	}
@@ -48,7 +50,8 @@ func FuzzEvents(f *testing.F) {
 }
 
 // FuzzMessage: what is accepted as a message is JSON, and has the fields of its kind.
-func FuzzMessage(f *testing.F) {
+func FuzzMessage(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"a","method":"ping"}`, `{"id":null,"error":{"code":-32600,"message":"x","data":[1]}}`, `{"error":{"code":1.5}}`, `[]`} {
 		f.Add([]byte(seed))
 	}

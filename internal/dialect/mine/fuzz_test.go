@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -17,7 +18,8 @@ const longestError = 4 << 10
 
 // FuzzReply: at every point, any stdout of a transform hook sets only valid JSON in fields that the
 // point has, and a reply that repeats the context sets nothing.
-func FuzzReply(f *testing.F) {
+func FuzzReply(tf *testing.F) {
+	f := variants.Of(tf)
 	const payload = `{"command":"todo.add","args":["a",1],"flags":{"n":5,"b":true,"o":{"x": 1}},"result":null,"tool":"t","arguments":{"k":[]},"message":"m","text":"t"}`
 	for _, stdout := range []string{
 		``, `{"status":"ok"}`, `{"status":"ok","context":{"command":"c","args":["x"],"flags":{"n":" 7 ","b":"no","new":"1"},"result":{"a":1}}}`,
@@ -79,7 +81,8 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, stdout []byte) {
 
 // FuzzStderr: the error of a plugin that failed is its error object or the end of its stderr, short
 // and printable.
-func FuzzStderr(f *testing.F) {
+func FuzzStderr(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		``, `{"status":"error","error":"no tags","code":"TAGS"}`, `{"error":"unsupported protocol version"}`, `{"status":"ok"}`, "Traceback:\n KeyError\n",
 		`{"error":"a"} {"error":"b"}`, "\xff\xfe", `{"code":"` + strings.Repeat("é", 600) + `"}`, strings.Repeat("日", 500),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // full is a manifest with every key.
@@ -268,7 +269,8 @@ func TestIgnoredFolders(t *testing.T) {
 	}
 }
 
-func FuzzParseManifest(f *testing.F) {
+func FuzzParseManifest(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(full))
 	f.Add([]byte("hooks = [{command = \"*\", a.b = [[1], {c = 2}]}]\n[[hooks.x]]\n[hooks.x.y]\nz = 1"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -10,13 +10,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzDescription: for any description of the runner, a plugin has a name and known hooks, or an
 // error, and its metadata is JSON or nil.
-func FuzzDescription(f *testing.F) {
+func FuzzDescription(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"name":"p","hooks":["on_begin","on_done"],"metadata":{"api":"1.0","name":"p","version":"2"},"description":"d","warnings":["w"]}`,
 		`{"name":"p","hooks":null,"metadata":[]}`, `{"metadata":{"version":7}}`, `{"hooks":["no_such","on_final","on_final"]}`, `null`, `{"name":7}`,
@@ -40,7 +42,8 @@ func FuzzDescription(f *testing.F) {
 
 // FuzzFailure: errors of the runner, whose text and data a plugin chooses, are failures of a known
 // kind.
-func FuzzFailure(f *testing.F) {
+func FuzzFailure(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, data := range []string{``, `{"line":3,"column":1,"fix":"f"}`, `{"type":"KeyError","line":7}`, `{"line":"x"}`, `[]`, `{"line":1e99}`, `{"line":-1}`} {
 		f.Add(codeFailed, "Plugin p on_begin failed: 'k'", []byte(data))
 		f.Add(codeLoadFailed, "SyntaxError", []byte(data))
@@ -66,7 +69,8 @@ func FuzzFailure(f *testing.F) {
 
 // FuzzLogLine: a line of the runner's stderr, to which any plugin can write, is one line in one
 // plugin's log.
-func FuzzLogLine(f *testing.F) {
+func FuzzLogLine(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, line := range []string{"plain", "\x1ep\x1eW\x1etext", "\x1ep", "\x1e\x1e\x1e\x1e", "\x1eother\x1eE\x1ex\x1ey", "\x1ep\x1e?\x1e\x1b[2J", "\xff"} {
 		f.Add(line)
 	}
@@ -86,7 +90,8 @@ func FuzzLogLine(f *testing.F) {
 }
 
 // FuzzCulprit: any stack of an interpreter that was ended names one of our plugins or none.
-func FuzzCulprit(f *testing.F) {
+func FuzzCulprit(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, stack := range []string{
 		"Fatal Python error: Terminated\n\nThread 0x1 (most recent call first):\n  File \"/lib/asyncio.py\", line 3 in wait\n  File \"/p.py\", line 12 in spin\n",
 		"  File \"/p.py\", line 99999999999999999999 in x", "  File \"\", line 1 in \n", "  File \"/p.py\", line 1 in a b", "",

@@ -194,7 +194,7 @@ func containsAll(s string, parts []string) bool {
 // eventually polls a condition for a bounded time.
 func (s *stage) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if ok() {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -261,7 +262,8 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 	})
 }
 
-func FuzzTranslate(f *testing.F) {
+func FuzzTranslate(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(`{"tool":"t","call_id":"1","arguments":{"a":1},"result":"r","text":"x","command":"c","args":["a"],"flags":{}}`,
 		`{"call":{"tool_name":"t","tool_call_id":"1","input":{}},"result":{"output":"","success":true,"error":null},"text":"x"}`)
 	f.Add(`{"result":{"stdout":1,"exit_code":"x"},"arguments":"{"}`, `{"call":[],"result":7}`)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -16,7 +17,8 @@ const longestError = 1 << 10
 
 // FuzzReply: at every point, any result of a hook sets only valid JSON in fields that the point
 // has, and the verdict is one that the point allows.
-func FuzzReply(f *testing.F) {
+func FuzzReply(tf *testing.F) {
+	f := variants.Of(tf)
 	const payload = `{"message":"m","tool":"t","arguments":{"a":1},"result":{"stdout":"x","exit_code":1},"tool_calls":[{"name":"n"},7],"args":["a"],"text":"t"}`
 	for _, result := range []string{
 		`null`, `{}`, `{"action":"continue","message":"n"}`, `{"action":"stop","result":"no","success":true}`, `{"action":"skip"}`, `{"action":1}`,
@@ -73,7 +75,8 @@ func checkTool(t *testing.T, result json.RawMessage) {
 }
 
 // FuzzWarnings: warnings about a faulty manifest repeat little of it.
-func FuzzWarnings(f *testing.F) {
+func FuzzWarnings(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{
 		`{"name":"p","version":7,"hooks":["no_such",1],"tools":[{"name":1},{"name":"t","parameters":[{}]},{"name":"t"},{"name":"t"}]}`,
 		`{"name":"p","priority":` + strings.Repeat("9", 5000) + `}`, `{"name":"p","version":` + strings.Repeat("9", 5000) + `}`,

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestManifestName: docs/protocols/scaffold.md, row S30, says which names are allowed.
@@ -80,7 +82,8 @@ func TestManifestOddities(t *testing.T) {
 	}
 }
 
-func FuzzParseManifest(f *testing.F) {
+func FuzzParseManifest(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte(`{"name":"p","hooks":["context_enhance"],"tools":[{"name":"t","parameters":[{"name":"x","required":true}]}],"priority":1}`))
 	f.Add([]byte(`{"name":"p","tools":[null,7,{"name":""}],"priority":1e999}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func made(t testing.TB) []byte {
@@ -109,7 +111,8 @@ func TestHostileArchive(t *testing.T) {
 }
 
 // FuzzRead checks that every accepted archive contains the same files when it is written again.
-func FuzzRead(f *testing.F) {
+func FuzzRead(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(made(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var again bytes.Buffer

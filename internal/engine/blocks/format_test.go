@@ -117,7 +117,7 @@ func startNATS(t *testing.T, dir string) (*server.Server, jetstream.JetStream) {
 	}
 	srv.Start()
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(10 * time.Second) {
+	if !srv.ReadyForConnections(time.Minute) {
 		t.Fatal("the server did not start")
 	}
 	nc, err := nats.Connect("", nats.InProcessServer(srv))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // write returns a record as the server writes it. Apart from the hash it does not use the code
@@ -122,7 +124,8 @@ func TestScanTakesNoMessageForARecord(t *testing.T) {
 
 // FuzzScan checks that the records and the damage of a block cover it completely, in order and
 // without overlap, and that the records make an undamaged block.
-func FuzzScan(f *testing.F) {
+func FuzzScan(tf *testing.F) {
+	f := variants.Of(tf)
 	block, at := tenRecords()
 	f.Add(block)
 	f.Add(block[at[3]+1:])
@@ -161,7 +164,8 @@ func signIndex(data []byte, stream string) []byte {
 }
 
 // FuzzIndex checks that an index is refused, or has no more blocks than bytes.
-func FuzzIndex(f *testing.F) {
+func FuzzIndex(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add([]byte{}, true)
 	f.Add([]byte{11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}, true)
 	f.Add([]byte(fmt.Sprint(11)), false)

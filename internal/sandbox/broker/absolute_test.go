@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // TestGrantedNamesAreAskedForWithTheirFinalDot: a granted name is looked up with a dot at its end,
@@ -167,7 +168,8 @@ func TestASuggestedGrantParses(t *testing.T) {
 	}
 }
 
-func FuzzASuggestedGrantParses(f *testing.F) {
+func FuzzASuggestedGrantParses(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, name := range []string{"evil.example.", "a..b", "-a", "1.2.3.4", "0x7f.1", "a.1", "\u212a", ""} {
 		f.Add(name)
 	}

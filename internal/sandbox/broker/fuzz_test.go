@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // FuzzClientHello: no bytes crash the parser, it stores no more than its bound, and it passes on
 // the bytes that it read.
-func FuzzClientHello(f *testing.F) {
+func FuzzClientHello(tf *testing.F) {
+	f := variants.Of(tf)
 	whole := helloOf(f, &tls.Config{ServerName: "api.example"})
 	f.Add(whole)
 	f.Add(fragment(whole, 7))
@@ -41,7 +44,8 @@ func FuzzClientHello(f *testing.F) {
 
 // FuzzDNS: no bytes crash the resolver. Each answer belongs to the query, is small, and contains
 // only granted addresses and those of localhost.
-func FuzzDNS(f *testing.F) {
+func FuzzDNS(tf *testing.F) {
+	f := variants.Of(tf)
 	p := newPolicy(named(443))
 	f.Add(packed(f, question("api.example.", dnsmessage.TypeA)))
 	f.Add(packed(f, question("localhost.", dnsmessage.TypeAAAA)))

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 // full returns a plan in which no field is zero.
@@ -115,7 +117,8 @@ func TestCodecRefuses(t *testing.T) {
 }
 
 // FuzzDecodePlan: bytes are either rejected, or are exactly the encoding of the decoded plan.
-func FuzzDecodePlan(f *testing.F) {
+func FuzzDecodePlan(tf *testing.F) {
+	f := variants.Of(tf)
 	f.Add(full().Encode())
 	f.Add(new(Plan).Encode())
 	f.Add([]byte("{"))
@@ -127,7 +130,8 @@ func FuzzDecodePlan(f *testing.F) {
 }
 
 // FuzzDecodeReport: the same holds for reports.
-func FuzzDecodeReport(f *testing.F) {
+func FuzzDecodeReport(tf *testing.F) {
+	f := variants.Of(tf)
 	r := Report{Sockets: "ports", Runs: true, Notes: []string{"a"}}
 	f.Add(r.Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -64,7 +65,8 @@ func TestAll(t *testing.T) {
 }
 
 // FuzzAll: for any schema, the values fit, and are made quickly.
-func FuzzAll(f *testing.F) {
+func FuzzAll(tf *testing.F) {
+	f := variants.Of(tf)
 	for _, seed := range []string{`{}`, `{"type":["string","null"]}`, `{"$ref":"#/a","a":{"$ref":"#"}}`, `{"minItems":1e9,"type":"array"}`, `{"pattern":"(a|b)*c{3}"}`,
 		`{"properties":{"a":false},"required":["a"]}`, `{"type":"integer","minimum":-1e30,"multipleOf":1e-9}`, `{"minProperties":1000000000}`, `{"minLength":999999999}`} {
 		f.Add(seed)

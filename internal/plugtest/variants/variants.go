@@ -1,0 +1,94 @@
+// Package variants gives a fuzz target more inputs than its seeds in every go test: changed copies
+// of the seeds. They are the same in every run, so that a change is judged by its own faults and
+// not by luck, and a failure can be repeated by its name, such as FuzzReply/seed#17. A target needs
+// no build of its own for them, and the race detector sees them too.
+//
+// go test -fuzz, and so make fuzz, looks for new inputs itself, and gets only the seeds.
+//
+// It is only for tests. It imports only package soak, so that the tests of every package can use it.
+package variants
+
+import (
+	"flag"
+	"hash/fnv"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
+)
+
+const (
+	fewest = 200    // variants of a target in an ordinary run
+	most   = 20_000 // in a long one
+
+	// enough is how many bytes the variants of a target may have together. Long seeds get fewer.
+	enough = 1 << 20
+)
+
+// An F is a fuzz target that also runs variants of the seeds that are added to it.
+type F struct {
+	*testing.F
+	seeds [][]any
+}
+
+// Of returns f with variants.
+func Of(f *testing.F) *F { return &F{F: f} }
+
+// Add adds a seed.
+func (f *F) Add(args ...any) {
+	f.Helper()
+	f.seeds = append(f.seeds, args)
+	f.F.Add(args...)
+}
+
+// Fuzz runs ff with the seeds and their variants, or fuzzes it if go test was told to.
+func (f *F) Fuzz(ff any) {
+	f.Helper()
+	if !fuzzing() {
+		times := soak.Times(fewest, most)
+		for v := range variants(f.Name(), f.seeds, times, enough*times/fewest) {
+			f.F.Add(v...)
+		}
+	}
+	f.F.Fuzz(ff)
+}
+
+func fuzzing() bool {
+	pattern := flag.Lookup("test.fuzz")
+	return pattern != nil && pattern.Value.String() != ""
+}
+
+// variants yields changed copies of the seeds, the same ones whenever name and seeds are the same:
+// at most times, with at most size bytes together.
+func variants(name string, seeds [][]any, times, size int) func(yield func([]any) bool) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(name)) // never fails
+	c := changer{rand.New(rand.NewPCG(hash.Sum64(), 0))}
+	return func(yield func([]any) bool) {
+		for i := range times {
+			if len(seeds) == 0 {
+				return
+			}
+			v := c.variant(seeds, i%len(seeds))
+			if size -= length(v); size < 0 || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// length returns how many bytes the texts among the arguments have.
+func length(args []any) int {
+	n := 0
+	for _, a := range args {
+		if v := reflect.ValueOf(a); isText(v.Type()) {
+			n += v.Len()
+		}
+	}
+	return n
+}
+
+func isText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
