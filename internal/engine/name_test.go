@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestEncode: slashes separate tokens, and every character that a subject cannot have is escaped.
 func TestEncode(t *testing.T) {
 	for text, want := range map[string]string{
 		"":         "=",

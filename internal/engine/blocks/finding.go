@@ -120,9 +120,9 @@ type count struct {
 
 func newCount(s *stream) *count { return &count{stream: s} }
 
-// there reports whether an undamaged record names a sequence number: as a message, a deleted one,
+// isNamed reports whether an undamaged record names a sequence number: as a message, a deleted one,
 // or a mark.
-func (c *count) there(sequence uint64) bool {
+func (c *count) isNamed(sequence uint64) bool {
 	if c.seen == nil {
 		c.seen = make(map[uint64]bool)
 		for _, b := range c.stream.blocks {
@@ -235,7 +235,7 @@ func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 		x, known = c.stream.index.blocks[n]
 	}
 	for seq := from; seq <= to && to != 0; seq++ {
-		if !c.there(seq) && (!known || seq > x.last || x.has(seq)) {
+		if !c.isNamed(seq) && (!known || seq > x.last || x.has(seq)) {
 			lost[seq] = true
 		}
 	}

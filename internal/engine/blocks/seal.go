@@ -70,8 +70,8 @@ func (s *sealedStream) same(now *sealedStream) bool {
 	return s != nil && !s.Doubtful && maps.Equal(s.Files, now.Files)
 }
 
-// look returns the current state of a stream's files. It reads none of them.
-func (p place) look() (*sealedStream, error) {
+// fileStates returns the current state of a stream's files. It reads none of them.
+func (p place) fileStates() (*sealedStream, error) {
 	s := &sealedStream{Files: make(map[string]sealedFile)}
 	entries, err := entriesOf(p.messages())
 	if err != nil {
@@ -110,7 +110,7 @@ func Seal(dir string, ran *Unread) error {
 		if err != nil {
 			return err
 		}
-		now, err := p.look()
+		now, err := p.fileStates()
 		if err != nil {
 			return err
 		}
