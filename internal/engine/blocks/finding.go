@@ -174,8 +174,8 @@ func (c *count) behind(b *block) int {
 	return n
 }
 
-// lost counts the messages of a block that no longer exist: those that the index lists or, without
-// an index, those whose numbers are missing around the damage.
+// lost counts the messages of a block that no longer exist. With an index these are messages that
+// it lists. Without one they are the numbers that are missing around the damage.
 func (c *count) lost(n uint32) int {
 	lost := make(map[uint64]bool)
 	s := c.stream
