@@ -5,7 +5,8 @@
 //
 // go test -fuzz, and so make fuzz, looks for new inputs itself, and gets only the seeds.
 //
-// It is only for tests. It imports only package soak, so that the tests of every package can use it.
+// The package is only for tests. It imports only package soak, so that the tests of every package
+// can use it.
 package variants
 
 import (
