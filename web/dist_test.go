@@ -110,8 +110,8 @@ func TestDistIsBuiltFromTheseSources(t *testing.T) {
 	}
 }
 
-// TestDistHasNoComments: the hash above leaves out comments that fill lines, so dist must not contain
-// them. Otherwise dist would differ from a new build after a comment was changed.
+// TestDistHasNoComments: the hash above leaves out comments that fill whole lines, so dist must not
+// contain them. Otherwise dist would differ from a new build after a comment was changed.
 func TestDistHasNoComments(t *testing.T) {
 	for name, text := range files(t) {
 		if found := lineComment.FindString(text); strings.HasSuffix(name, ".js") && found != "" {

@@ -199,8 +199,8 @@ func (s *Server) reader(plugin string) sdk.ResourceHandler {
 	}
 }
 
-// decode reads a plugin's answer. The types of the MCP library panic at some invalid answers; decode
-// returns an error.
+// decode reads a plugin's answer. The types of the MCP library panic at some invalid answers;
+// decode returns an error.
 func decode(result json.RawMessage, out any) error {
 	return recoverPanic(func() error { return json.Unmarshal(result, out) })
 }

@@ -60,9 +60,9 @@ func isStateless(h http.Header) bool {
 }
 
 // makeRoom makes room for a new session. Clients often end without ending their session, so the
-// session that has been idle for the longest time is closed. Its client, if there still is one, gets
-// 404 and begins another session, as the protocol demands. makeRoom reports false if all sessions
-// have a request in progress.
+// session that has been idle for the longest time is closed. Its client, if there still is one,
+// gets 404 and begins another session, as the protocol demands. makeRoom reports false if all
+// sessions have a request in progress.
 func (s *Server) makeRoom() bool {
 	open := s.open()
 	idle := s.sessions.longestIdle(open)
@@ -92,8 +92,8 @@ func (s *Server) open() map[string]*sdk.ServerSession {
 	return open
 }
 
-// visit notes that a request of a session begins. leave notes its end. Ids that clients have made up
-// are not noted.
+// visit notes that a request of a session begins. leave notes its end. Ids that clients have made
+// up are not noted.
 func (s *Server) visit(id string) (leave func()) {
 	if leave := s.sessions.begin(id, false); leave != nil {
 		return leave
@@ -104,8 +104,8 @@ func (s *Server) visit(id string) (leave func()) {
 	return s.sessions.begin(id, true)
 }
 
-// visitors knows which sessions have a request in progress, and when each of the others had its last
-// one.
+// visitors records which sessions have a request in progress, and when each other session had its
+// last request.
 type visitors struct {
 	mu     sync.Mutex        // protects visits and what they point to
 	visits map[string]*visit // by the id of the session

@@ -29,8 +29,8 @@ own plugins and your configuration are not used.`,
 	}
 }
 
-// self returns what to type for this program: its name if PATH has it, else its path. The program of
-// `go run` has none, because it is deleted when it ends.
+// self returns what to type for this program: its name if PATH has it, else its path. For a program
+// that `go run` built it returns "", because that program is deleted when it ends.
 func (a *app) self() string {
 	path, err := os.Executable()
 	switch {

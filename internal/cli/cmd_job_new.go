@@ -247,8 +247,8 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 	return render.Table(a.out, rows, o)
 }
 
-// askForJob asks for the values that the command line does not have. An answer that cannot be used
-// is asked for again.
+// askForJob asks for the values that the command line does not have. It asks again after an answer
+// that it cannot use.
 func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err error) {
 	for fault := a.checkName(d.name, dirs); fault != nil; fault = a.checkName(d.name, dirs) {
 		if d.name != "" {

@@ -34,8 +34,8 @@ func TestRunsOnANarrowScreen(t *testing.T) {
 	}
 }
 
-// TestLogsOfAWaitingRun: a run without output that waits for an attempt says until when, and why the
-// last attempt failed.
+// TestLogsOfAWaitingRun: the logs of a run that has no output and waits for an attempt say until
+// when it waits, and why the last attempt failed.
 func TestLogsOfAWaitingRun(t *testing.T) {
 	next := time.Date(2026, 11, 16, 6, 5, 0, 0, time.Local)
 	run := job.Run{ID: "lost/each/20261116T060000.000Z", Status: job.Waiting, Most: 3, NextAt: next, Attempts: []job.Attempt{{Number: 1, Error: "cannot start ./lost.sh: no such file"}}}

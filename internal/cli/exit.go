@@ -176,7 +176,7 @@ func fileFix(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "name a path that exists"
 	case errors.Is(err, fs.ErrPermission):
-		return "`ls -ld " + program.Quote(at.Path) + "` shows whose it is; change that, or name another place"
+		return "`ls -ld " + program.Quote(at.Path) + "` shows its owner and its mode; change them, or name another place"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
 	case errors.Is(err, syscall.EISDIR):

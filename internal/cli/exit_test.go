@@ -60,7 +60,7 @@ func TestClassify(t *testing.T) {
 // TestFileFixes: an error of the file system says what to do.
 func TestFileFixes(t *testing.T) {
 	for cause, want := range map[error]string{
-		syscall.ENOENT: "name a path that exists", syscall.EACCES: "`ls -ld '/a b'` shows whose it is", syscall.ENOTDIR: "move the file away",
+		syscall.ENOENT: "name a path that exists", syscall.EACCES: "`ls -ld '/a b'` shows its owner and its mode", syscall.ENOTDIR: "move the file away",
 		syscall.EISDIR: "name a file", syscall.ENOSPC: "free some room", syscall.EROFS: "read-only", syscall.EIO: "",
 	} {
 		err := fmt.Errorf("data directory: %w", &fs.PathError{Op: "open", Path: "/a b", Err: cause})

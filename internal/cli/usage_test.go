@@ -42,8 +42,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestUsageErrorsAreSentences: errors of the command line say what is wrong in words of the help, and
-// not in those of a library.
+// TestUsageErrorsAreSentences: errors of the command line say what is wrong in the words of the
+// help, not in those of a library.
 func TestUsageErrorsAreSentences(t *testing.T) {
 	for line, want := range map[string]string{
 		"serve logs -n x":                 `error: --lines: "x" is not a whole number` + "\n  fix: write a number, as in --lines 20;",

@@ -206,8 +206,8 @@ func (h *Host) refuseTwins(r *roster) {
 
 // NameTaken returns the path of the plugin beside the one at path that has the same name, so that
 // only one of the two can be used; "": there is none. The plugin whose file or directory has the
-// name keeps it. A plugin elsewhere may be where its author writes an installed one, and is not
-// compared.
+// name keeps it. Only plugins in the same directory are compared, because a plugin elsewhere may be
+// the author's own copy of an installed plugin.
 func (h *Host) NameTaken(path, name string) string {
 	names := h.roster().names
 	i := slices.IndexFunc(names, func(b pluginNames) bool { return b.path == path })

@@ -33,7 +33,7 @@ func (e *HostileError) Error() string {
 
 // Fix returns how to fix it.
 func (e *HostileError) Fix() string {
-	return "install from a source without that file; if it is not yours, tell its author"
+	return "install from a source without that file; if the source is not yours, tell its author"
 }
 
 func hostile(name, why string) error { return &HostileError{name, why} }

@@ -32,8 +32,8 @@ func (*Dialect) Declared(f dialect.Found, why error) (set dialect.HookSet, whole
 // early fails for a postexec hook before its command runs.
 var early = translation{stage: stagePostexec, point: hook.CommandBefore, command: "command"}
 
-// Hooks returns the hooks of the manifest. A postexec hook fails before its command as well, so that
-// the command is refused and does not run first: docs/protocols/mine.md, row M30.
+// Hooks returns the hooks of the manifest. A postexec hook fails before its command as well, so
+// that the command is refused and does not run first: docs/protocols/mine.md, row M30.
 func (a *absent) Hooks() []hook.Hook {
 	hooks := a.manifest.nativeHooks(a.fails)
 	if errors.Is(a.why, hook.Outdated) {

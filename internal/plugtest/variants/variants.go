@@ -1,11 +1,12 @@
 // Package variants gives a fuzz target more inputs than its seeds in every go test: changed copies
-// of the seeds. They are the same in every run, so that a change is judged by its own faults and
-// not by luck, and a failure can be repeated by its name, such as FuzzReply/seed#17. A target needs
-// no build of its own for them, and the race detector sees them too.
+// of the seeds. They are the same in every run, so no test fails or passes by luck, and a failure
+// can be repeated by its name, such as FuzzReply/seed#17. Unlike go test -fuzz they need no build
+// of their own, and they also run with the race detector.
 //
 // go test -fuzz, and so make fuzz, looks for new inputs itself, and gets only the seeds.
 //
-// It is only for tests. It imports only package soak, so that the tests of every package can use it.
+// The package is only for tests. It imports only package soak, so that the tests of every package
+// can use it.
 package variants
 
 import (

@@ -66,8 +66,8 @@ func TestLongSeedsGetFewerVariants(t *testing.T) {
 	}
 }
 
-// TestVariantsReachMistakes: among the variants of one document are the kinds of input over which
-// decoders stumble, and many that are still valid.
+// TestVariantsReachMistakes: among the variants of one document are the kinds of input that
+// decoders often handle wrongly, and many that are still valid.
 func TestVariantsReachMistakes(t *testing.T) {
 	count := make(map[string]int)
 	for _, v := range all("FuzzX", [][]any{{`{"method":"a","params":{"b":[1,2]},"id":1}`}}, fewest, 1<<20) {
