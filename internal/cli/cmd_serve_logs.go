@@ -51,7 +51,7 @@ func (a *app) serveLogs(ctx context.Context, n int, follow bool) error {
 		if a.flags.json {
 			return a.printJSON(map[string]string{"line": line})
 		}
-		a.printf("%s\n", render.Line(line))
+		a.printf("%s\n", render.Wrap(render.Line(line), a.screen().Width, "  "))
 		return a.out.err
 	}}
 	defer r.close()
