@@ -232,7 +232,7 @@ func (a *app) showTrusted(ctx context.Context, p projectRef, view *projectView, 
 			return err
 		}
 	} else {
-		a.printf("%s %s\n", a.screen().Paint(render.StyleBold, render.Line(p.root)), verb)
+		a.printf("%s %s\n", a.screen().Paint(render.StyleBold, a.short(p.root)), verb)
 	}
 	err := a.tellDaemon(ctx)
 	a.sweepProject(p)
@@ -264,7 +264,7 @@ func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {
 	if a.flags.json {
 		err = a.printJSON(map[string]string{"root": p.root, "state": string(projectfiles.Untrusted)})
 	} else {
-		a.printf("%s is no longer trusted\n", a.screen().Paint(render.StyleBold, render.Line(p.root)))
+		a.printf("%s is no longer trusted\n", a.screen().Paint(render.StyleBold, a.short(p.root)))
 	}
 	err = firstError(err, a.tellDaemon(ctx))
 	a.sweepProject(p)
@@ -295,7 +295,7 @@ func (a *app) runProjectList() error {
 	}
 	rows := [][]render.Cell{render.Head("PROJECT", "STATE", "SINCE")}
 	for _, r := range records {
-		rows = append(rows, []render.Cell{{Text: r.Root, Style: render.StyleBold}, {Text: string(r.State), Style: projectStyle(r.State)},
+		rows = append(rows, []render.Cell{{Text: a.short(r.Root), Style: render.StyleBold}, {Text: string(r.State), Style: projectStyle(r.State)},
 			{Text: r.Recorded.Local().Format(time.DateTime), Style: render.StyleDim}})
 	}
 	return render.Table(a.out, rows, a.screen())

@@ -103,7 +103,7 @@ func checkHost(host string) error {
 
 func (a *app) showSessions(list []session.Summary, more bool, q session.Query) error {
 	if len(list) == 0 {
-		a.printf("%s\n", noSessions(q))
+		a.sayf("%s\n", a.noSessions(q))
 		return nil
 	}
 	head := render.Head("ID", "BEGAN", "FROM", "TURNS", "TITLE", "DIRECTORY")
@@ -128,13 +128,13 @@ func (a *app) showSessions(list []session.Summary, more bool, q session.Query) e
 }
 
 // noSessions says which sessions were not found.
-func noSessions(q session.Query) string {
+func (a *app) noSessions(q session.Query) string {
 	text := "No session"
 	if q.Host != "" {
 		text += " from " + q.Host
 	}
 	if q.WorkingDir != "" {
-		text += " in " + render.Line(q.WorkingDir)
+		text += " in " + render.Line(a.short(q.WorkingDir))
 	}
 	return text + " yet. `patchbay chat` begins one."
 }
@@ -160,6 +160,9 @@ func shortTime(t, now time.Time) string {
 	}
 	return t.Format("Jan _2 15:04")
 }
+
+// short returns a path as people write it: with ~ for the home directory.
+func (a *app) short(path string) string { return fromHome(path, a.getenv("HOME")) }
 
 // fromHome returns a path with ~ for the home directory.
 func fromHome(path, home string) string {

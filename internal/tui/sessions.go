@@ -111,7 +111,7 @@ func (s *screen) switched(msg switchedMsg) tea.Cmd {
 		s.printNote("a new session; /sessions has the one before")
 	} else {
 		s.printNote(render.Line(this.Title))
-		s.printNote(render.Line(this.WorkingDir))
+		s.printNote(render.Line(s.short(this.WorkingDir)))
 	}
 	s.printPast()
 	return tea.Batch(s.refreshPlugins, s.sendQueued())
