@@ -97,6 +97,14 @@ func TestSessions(t *testing.T) {
 			}
 		})
 	})
+	t.Run("one empty line is above the list", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("/sessions")
+			if live := d.live(); !strings.HasPrefix(live, "\nGo on with") {
+				t.Errorf("%q", live)
+			}
+		})
+	})
 	t.Run("leaving says how to resume it, if something was said", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")

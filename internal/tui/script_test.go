@@ -299,6 +299,12 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 		why := "model: 503"
 		return &chat.Result{Status: session.Failed, Error: &why}, errors.New("model: 503 service unavailable")
 	},
+	"stuck": func(p *player) (*chat.Result, error) { // in a plugin, until the user interrupts
+		<-p.ctx.Done()
+		p.fire(hook.TurnInput, `{"message":"x"}`, hook.Hook{Plugin: "slow", Dialect: "scaffold", Name: "post_user_input",
+			Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, context.Cause(p.ctx) }})
+		return p.interrupted("")
+	},
 	"retry": func(p *player) (*chat.Result, error) {
 		p.say("void text")
 		p.emit(chat.Event{Type: chat.Retrying, Text: "the stream broke off"})
