@@ -45,7 +45,7 @@ func newScripted() *scripted {
 	return &scripted{info: model.Info{Provider: "test", Name: "scripted", Window: 200_000}, saved: map[string]string{}}
 }
 
-func (c *scripted) Sessions(context.Context) ([]SessionRow, error) { return c.others, nil }
+func (c *scripted) Sessions(context.Context) ([]SessionRow, bool, error) { return c.others, false, nil }
 
 func (c *scripted) Switch(_ context.Context, id string) error {
 	c.mu.Lock()
