@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -65,7 +66,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindInterrupted, exitInterrupted
 	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, pluginhost.ErrNoDialect), errors.Is(err, pluginhost.ErrAmbiguous):
 		return kindUsage, exitUsage
-	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome):
+	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome), is[*engine.DirError](err):
 		return kindConfig, exitConfig
 	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
