@@ -204,7 +204,7 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 			t.Errorf("reply %+v", reply)
 		}
 	})
-	t.Run("what is left out of a command's input stays, and is noted", func(t *testing.T) {
+	t.Run("a field that the answer leaves out of a command's input stays, and is noted", func(t *testing.T) {
 		was := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","tool_call_id":"","input":{"args":[],"flags":{"a":"1"}}}`)}}
 		now := hook.Object{{Name: "call", Value: []byte(`{"tool_name":"x","tool_call_id":"7","input":{}}`)}}
 		reply := changeCommand(nil, was, now)
