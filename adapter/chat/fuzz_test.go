@@ -36,6 +36,7 @@ func FuzzCalls(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		calls, err := readCalls(raw)
 		if err != nil {
+			checkPlain(t, err)
 			return
 		}
 		ids := map[string]bool{}
@@ -66,6 +67,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		messages, err := readMessages(raw)
 		if err != nil {
+			checkPlain(t, err)
 			return
 		}
 		open := map[string]bool{}
@@ -106,4 +108,12 @@ func FuzzCutMiddle(f *testing.F) {
 			t.Errorf("cut %q to %d: %q", text, most, got)
 		}
 	})
+}
+
+// checkPlain checks that an error names no type of Go, which the author of a plugin does not know.
+func checkPlain(t *testing.T, err error) {
+	t.Helper()
+	if strings.Contains(err.Error(), "Go value") || strings.Contains(err.Error(), "Go struct") {
+		t.Errorf("the error is not plain: %v", err)
+	}
 }

@@ -32,7 +32,7 @@ type manifest struct {
 func parseManifest(result json.RawMessage) (*manifest, error) {
 	var w manifestJSON
 	if err := json.Unmarshal(result, &w); err != nil {
-		return nil, fmt.Errorf("the manifest is not an object: %w", err)
+		return nil, fmt.Errorf("the manifest is not an object: %.80q", result)
 	}
 	m := &manifest{toolNames: make(map[string]string)}
 	if w.Name == nil && w.MCP != nil {
