@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -83,7 +85,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindPlugin, exitFailed
 	case errors.Is(err, syscall.EPIPE):
 		return kindInternal, exitPipe
-	case is[*model.Error](err), systemFix(err) != "":
+	case is[*model.Error](err), fixOf(err) != "":
 		return kindFailed, exitFailed
 	}
 	return kindInternal, exitFailed
@@ -176,7 +178,7 @@ func fileFix(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "name a path that exists"
 	case errors.Is(err, fs.ErrPermission):
-		return "`ls -ld " + program.Quote(at.Path) + "` shows whose it is; change that, or name another place"
+		return "`ls -ld" + visiblePart(at.Path) + "` shows whose it is, and what others may do; change that, or name another place"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
 	case errors.Is(err, syscall.EISDIR):
@@ -193,6 +195,20 @@ func fileFix(err error) string {
 type fixer interface {
 	error
 	Fix() string
+}
+
+// visiblePart returns, after a space, the directory that a path cannot be used in: the innermost one
+// that can be seen. For a relative path it returns "", because it may be relative to another
+// directory than ours.
+func visiblePart(path string) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	dir := filepath.Dir(path)
+	for _, err := os.Lstat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Lstat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return " " + program.Quote(dir)
 }
 
 // callFix returns how to fix a failed call to a plugin, by the kind of failure.
