@@ -338,7 +338,11 @@ func message(k kind, err error) string {
 		return "interrupted"
 	}
 	if c, ok := errors.AsType[*config.Error](err); ok {
-		return "the configuration has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
+		what := "the configuration"
+		if !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }) {
+			what = "the manifest of the agent"
+		}
+		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
 	}
 	text := err.Error()
 	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {

@@ -83,6 +83,16 @@ func TestFileFixes(t *testing.T) {
 	}
 }
 
+// TestFilesWithProblems: the error names the kind of file.
+func TestFilesWithProblems(t *testing.T) {
+	for file, want := range map[string]string{"/c/config.toml": "the configuration has 1 problem\n", "/a/agent.toml": "the manifest of the agent has 1 problem\n"} {
+		err := &config.Error{Problems: []config.Problem{{File: file, Message: "bad"}}}
+		if got := message(kindConfig, err); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", file, got)
+		}
+	}
+}
+
 // TestErrorsWithAFix: the fix of an error is not in its message too.
 func TestErrorsWithAFix(t *testing.T) {
 	for _, err := range []error{config.ErrNoHome, httpapi.CheckListen("0.0.0.0:1", false)} {
