@@ -161,7 +161,7 @@ func (a *app) approvalTable(rows []approvalJSON) error {
 			arguments = "any"
 		}
 		table = append(table, []render.Cell{{Text: r.Command, Style: render.StyleBold}, {Text: arguments},
-			{Text: r.Added.Local().Format(time.DateOnly)}, {Text: r.Project, Style: render.StyleDim}})
+			{Text: r.Added.Local().Format(time.DateOnly)}, {Text: a.place(r.Project), Style: render.StyleDim}})
 	}
 	return render.Table(a.out, table, a.screen())
 }
