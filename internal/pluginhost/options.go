@@ -224,9 +224,7 @@ func (s *setup) load() (err error) {
 		}
 	}
 	s.config, s.secrets = files.Config, files.Secrets
-	if err := s.openTrust(); err != nil {
-		return err
-	}
+	s.openTrust()
 	g, err := s.loadConfigs(s.config)
 	s.configs.Store(g)
 	return err
