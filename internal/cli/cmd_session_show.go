@@ -81,7 +81,7 @@ func (a *app) showConversation(c *storedConversation) {
 	}
 }
 
-// passageText draws one passage: a heading, and its text below. On a terminal, long lines are broken
+// passageText draws one passage: a heading, and its text below. On a terminal it breaks long lines
 // at words.
 func (a *app) passageText(p passage) string {
 	o := a.screen()

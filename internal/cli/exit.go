@@ -198,9 +198,9 @@ type fixer interface {
 	Fix() string
 }
 
-// visiblePart returns, after a space, the directory that a path cannot be used in: the innermost one
-// that can be seen. For a relative path it returns "", because it may be relative to another
-// directory than ours.
+// visiblePart returns, after a space, the innermost directory of a path that this process can see:
+// the rest of the path cannot be used. For a relative path it returns "", because the path may be
+// relative to another directory than ours.
 func visiblePart(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""
