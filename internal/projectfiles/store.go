@@ -21,7 +21,7 @@ type Store struct {
 	lock string // the file that records what was trusted
 }
 
-// In returns the store of a user. Nothing is created until something is trusted.
+// In returns the store of a user. It creates no files; [Store.Stage] is the first that does.
 func In(d config.Dirs) Store {
 	dir := filepath.Join(d.Data, "projects")
 	return Store{dirs: d, dir: dir, lock: filepath.Join(dir, "projects.lock")}
