@@ -7,10 +7,10 @@
 // there.
 //
 //	TestMatrix ─ play ┬ open        a host with the culprit, a fellow of its dialect and a neighbour of another
-//	                  ├ meet        brings the moment about: open, fire, call a tool, check health, wait, close
+//	                  ├ moments     makes the culprit misbehave: open, fire, call a tool, check health, wait, close
 //	                  │  └ during   meanwhile the neighbour is called repeatedly, and must answer
 //	                  ├ judge       the error names plugin, point and cause, or there is none
-//	                  ├ recover     the culprit works again, unless the cell says that it is lost; its fellow always does
+//	                  ├ recovers    the culprit works again, unless the cell says that it is lost; its fellow always does
 //	                  └ close       no process, descriptor or goroutine is left, and little memory
 //
 // A new misbehaviour is a line in plugtest's acts (fault_act.go and fault_python.go) and a row

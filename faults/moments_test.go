@@ -11,27 +11,28 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// meetings brings each moment about. Each function returns after the neighbour has answered.
-var meetings = map[plugtest.Moment]func(*play){
-	plugtest.AtStart:        (*play).meetOpening,
-	plugtest.InHandshake:    (*play).meetOpening,
-	plugtest.AfterHandshake: (*play).meetIdle,
-	plugtest.InHook:         (*play).meetHook,
-	plugtest.AfterHook:      (*play).meetAfterHook,
-	plugtest.WhenTold:       (*play).meetTold,
-	plugtest.InTool:         (*play).meetTool,
-	plugtest.InHealth:       (*play).meetHealth,
+// moments has a function for each moment at which a plugin can misbehave. It makes the culprit
+// misbehave at that moment, and returns after the neighbour has answered.
+var moments = map[plugtest.Moment]func(*play){
+	plugtest.AtStart:        (*play).playOpening,
+	plugtest.InHandshake:    (*play).playOpening,
+	plugtest.AfterHandshake: (*play).playIdle,
+	plugtest.InHook:         (*play).playHook,
+	plugtest.AfterHook:      (*play).playAfterHook,
+	plugtest.WhenTold:       (*play).playTold,
+	plugtest.InTool:         (*play).playTool,
+	plugtest.InHealth:       (*play).playHealth,
 	plugtest.InShutdown:     (*play).neighbour, // close does the rest
 }
 
 // run plays one cell.
 func run(t *testing.T, r *row, dialect string, c cell) {
 	p := start(t, r, dialect, c)
-	meetings[r.moment](p)
+	moments[r.moment](p)
 	if r.then != nil {
 		r.then(p)
 	}
-	if !p.isBroken && p.reached() {
+	if !p.isBroken && p.isCalledAgain() {
 		p.recovers()
 	}
 	p.neighbour()
@@ -41,10 +42,11 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	}
 }
 
-// reached reports whether the culprit is called again. It is not if the row is about its shutdown.
-func (p *play) reached() bool { return p.row.moment != plugtest.InShutdown }
+// isCalledAgain reports whether the culprit is called after it has misbehaved. It is not if the row
+// is about its shutdown.
+func (p *play) isCalledAgain() bool { return p.row.moment != plugtest.InShutdown }
 
-func (p *play) meetOpening() {
+func (p *play) playOpening() {
 	p.neighbour()
 	switch {
 	case p.isBroken:
@@ -54,12 +56,12 @@ func (p *play) meetOpening() {
 	}
 }
 
-// meetIdle: no call is running, so there is no error to return.
-func (p *play) meetIdle() {
+// playIdle: no call is running, so there is no error to return.
+func (p *play) playIdle() {
 	p.beside("the fault", func() bool { return plugtest.ReadFaults(p, p.home).Acted })
 }
 
-func (p *play) meetHook() {
+func (p *play) playHook() {
 	p.during(func() {
 		var calls sync.WaitGroup
 		defer calls.Wait()
@@ -69,25 +71,25 @@ func (p *play) meetHook() {
 	})
 }
 
-func (p *play) meetAfterHook() {
-	p.meetFirst()
-	p.meetIdle()
+func (p *play) playAfterHook() {
+	p.callOnce()
+	p.playIdle()
 }
 
-func (p *play) meetTold() {
-	p.meetFirst()
+func (p *play) playTold() {
+	p.callOnce()
 	plugtest.Tell(p, p.home)
-	p.meetIdle()
+	p.playIdle()
 }
 
-// meetFirst makes a call that works.
-func (p *play) meetFirst() {
+// callOnce makes a call that must succeed.
+func (p *play) callOnce() {
 	if err := stepErr(p.fire()); err != nil {
 		p.Errorf("its first call: %v", err)
 	}
 }
 
-func (p *play) meetTool() {
+func (p *play) playTool() {
 	name := fmt.Sprintf(p.tool, p.plugin)
 	p.during(func() {
 		result, err := p.host.CallTool(p.Context(), name, nil)
@@ -98,9 +100,9 @@ func (p *play) meetTool() {
 	})
 }
 
-// meetHealth: the host checks kaged plugins at intervals and restarts them. It checks plugins of
+// playHealth: the host checks kaged plugins at intervals and restarts them. It checks plugins of
 // mine only on request.
-func (p *play) meetHealth() {
+func (p *play) playHealth() {
 	p.beside("its health to be bad", func() bool {
 		if err := p.host.CheckHealth(p.Context(), p.dialect+":"+p.plugin); err != nil {
 			p.Fatal(err)
@@ -112,6 +114,6 @@ func (p *play) meetHealth() {
 		return d.Counters.Restarts > 0 || strings.HasPrefix(d.Health, "no answer to health")
 	})
 	if p.words != nil {
-		p.names(p.log.String(), append([]string{p.plugin}, p.words...)...)
+		p.wantWords(p.log.String(), append([]string{p.plugin}, p.words...)...)
 	}
 }

@@ -105,7 +105,8 @@ func (p *play) open() {
 	})
 }
 
-// during brings the fault about and calls the neighbour while it lasts, at least once.
+// during runs fault, which makes the culprit misbehave, and calls the neighbour meanwhile, at least
+// once.
 func (p *play) during(fault func()) {
 	done := make(chan struct{})
 	go func() {
@@ -187,12 +188,12 @@ func (p *play) judge(err error, where string) {
 	case !errors.Is(err, p.kind):
 		p.Errorf("error %v, want the kind %s", err, p.kind)
 	default:
-		p.names(err.Error(), append([]string{p.plugin, where}, p.words...)...)
+		p.wantWords(err.Error(), append([]string{p.plugin, where}, p.words...)...)
 	}
 }
 
-// names checks that an error names the plugin, the point and the cause.
-func (p *play) names(err string, words ...string) {
+// wantWords checks that an error contains the words, such as the plugin, the point and the cause.
+func (p *play) wantWords(err string, words ...string) {
 	p.Helper()
 	for _, w := range words {
 		if !strings.Contains(err, w) {
@@ -243,9 +244,9 @@ func (p *play) wantLeftOut() {
 		p.Errorf("the culprit is %s: %v", info.State, info.Error)
 		return
 	}
-	p.names(*info.Error, p.words...)
+	p.wantWords(*info.Error, p.words...)
 	if !p.isNotStarted {
-		p.names(p.log.String(), p.plugin)
+		p.wantWords(p.log.String(), p.plugin)
 	}
 }
 

@@ -62,8 +62,8 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestTheRecordIsTheTruth: after each change the record equals the counted usage.
-func TestTheRecordIsTheTruth(t *testing.T) {
+// TestTheRecordEqualsTheUsage: after each change the record equals the counted usage.
+func TestTheRecordEqualsTheUsage(t *testing.T) {
 	root := t.TempDir()
 	b := New(root).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	steps := []func(){

@@ -130,7 +130,7 @@ func shellWords(line string) []string {
 	return words
 }
 
-// quoted does the same for double quotes.
+// quoted splits a text at spaces, except for those in double quotes.
 func quoted(text string) []string {
 	var words []string
 	for i, part := range strings.Split(text, `"`) {

@@ -47,9 +47,9 @@ func (b *bench) box() proc.Box {
 		OnDenied: func(d sandbox.Denial) { b.seen.note(sawDenied, "%s", d.Error()) }})
 }
 
-// withNetwork returns a plugin's grants. If none of them is for the network, it adds a grant for a
-// name that does not exist, because a sandbox without any network reports no failed connections.
-// The plugin can reach no more than before.
+// withNetwork returns a plugin's grants. A sandbox without any network reports no failed
+// connections. So if no grant is for the network, withNetwork adds one for a name that does not
+// exist. The plugin can reach no more than before.
 func (b *bench) withNetwork(grants []capability.Capability) []capability.Capability {
 	open := func(c capability.Capability) bool { return c.Kind == capability.NetHost || c.Kind == capability.NetAny }
 	if b.system.Namespaces != nil || b.system.Redirect != nil || slices.ContainsFunc(grants, open) {

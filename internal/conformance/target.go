@@ -34,8 +34,8 @@ func Server(name string, command, env []string, dir string) Target {
 }
 
 // At finds the plugin at a path: a plugin's directory or file, or a directory with one plugin in
-// it. only is the dialect to use; empty: the first that recognises it. The errors are those of
-// package plugindir.
+// it. only is the dialect to use; if it is empty, At uses the first dialect that recognises the
+// plugin. The errors are those of package plugindir.
 func At(path, only string, env dialect.Env) (Target, error) {
 	o := plugindir.Options{Environ: env.Vars}
 	if only == "mcp" {

@@ -102,9 +102,9 @@ func TestHalfClosedConnections(t *testing.T) {
 	}
 }
 
-// TestCrowd checks that connections that clients leave open do not take the descriptors of plugins,
-// and that the user's own programs can still connect.
-func TestCrowd(t *testing.T) {
+// TestOpenConnectionsAreLimited opens more connections than are allowed, and leaves them open.
+// Plugins must keep their descriptors, and the user's own programs must still be able to connect.
+func TestOpenConnectionsAreLimited(t *testing.T) {
 	s := newHouse(t).serve("", Limits{Connections: 3})
 	var held []*net.TCPConn
 	for range 3 {

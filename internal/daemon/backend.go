@@ -241,7 +241,7 @@ func (t turns) Run(ctx context.Context, id, text string, observe func(kind strin
 	}
 	r := TurnRequest{Session: id, Text: text, choose: choose, Approve: t.approver()}
 	if observe != nil {
-		r.Observe = func(e chat.Event) { t.pass(e, observe) }
+		r.Observe = func(e chat.Event) { t.passEvent(e, observe) }
 	}
 	result, err := t.Turn(ctx, r)
 	if result == nil {
@@ -277,7 +277,7 @@ func (t turns) approver() chat.Approver {
 	return nil
 }
 
-func (t turns) pass(e chat.Event, observe func(string, json.RawMessage)) {
+func (t turns) passEvent(e chat.Event, observe func(string, json.RawMessage)) {
 	data, err := encodeEvent(e)
 	if err != nil {
 		t.log.Warn("cannot stream an event", "event", e.Type, "session", e.Session, "err", err)

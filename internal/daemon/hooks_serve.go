@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	hooksIdle  = 30 * time.Minute // without calls, after which a daemon ends that a hook has started
-	yieldGrace = 10 * time.Minute // for the running events of a daemon that yields; no agent waits longer
-	yieldWait  = 10 * time.Second // for the other daemon to take the place; it may have died
+	hooksIdle  = 30 * time.Minute // a daemon that a hook has started ends after this time without calls
+	yieldGrace = 10 * time.Minute // how long a daemon that yields answers its running events; no agent waits longer
+	yieldWait  = 10 * time.Second // how long it waits for the other daemon to take the place, which may have died
 )
 
 // HookOptions are the options of a daemon that a hook has started.

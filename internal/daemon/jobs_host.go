@@ -112,8 +112,9 @@ func (n *namedPlugins) addAll() bool {
 	return !before
 }
 
-// needs limits the plugins that also selects: of the plugins of jobs, to those that were added. A
-// manifest calls no others, wherever they are connected.
+// needs returns a function that reports whether a plugin is opened. Of the plugins of jobs it
+// selects only those that were added, because the runs call no others. also, if not nil, must
+// select the plugin too.
 func (n *namedPlugins) needs(also func(pluginhost.Candidate) bool) func(pluginhost.Candidate) bool {
 	return func(c pluginhost.Candidate) bool {
 		n.mu.Lock()

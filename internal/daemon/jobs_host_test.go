@@ -36,8 +36,8 @@ args = ["-c", "echo done"]
 plugin = "late"
 `
 
-// TestPluginsInstalledLater checks that a daemon finds plugins that are installed while it runs,
-// before the next event for them, and that a run says why a plugin cannot be asked.
+// TestPluginsInstalledLater installs plugins while a daemon runs. The daemon finds them before the
+// next event for them. If a plugin cannot be asked, the run says why.
 func TestPluginsInstalledLater(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/early/agent.toml", early)

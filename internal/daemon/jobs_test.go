@@ -33,6 +33,8 @@ driver = "ntfy"
 topic = "${TOPIC}"
 `
 
+// TestJobsOverHTTP: a run can be started, followed and read, a schedule has one run at a time, and
+// the journal has the run.
 func TestJobsOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)

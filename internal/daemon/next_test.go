@@ -7,6 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
+// TestNextRuns: the next runs are in the order of time and limited in number. A schedule without
+// ticks has an empty list.
 func TestNextRuns(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/agents/often/agent.toml", "[agent]\nname = \"often\"\n[run]\ncommand = \"true\"\n[[schedules]]\nid = \"five\"\ntype = \"interval\"\ninterval_minutes = 5\n")

@@ -9,6 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
+// TestThePipeline: the plugins are listed at their own points and at connected ones, and the sample
+// of each point can be fired.
 func TestThePipeline(t *testing.T) {
 	h := kagedHouse(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[[connect]]\nplugin = \"notes\"\nhook = \"on_session_start\"\npoint = \"prompt.context\"\n")

@@ -93,8 +93,8 @@ func TestACrashDuringAToolCallNamesThePlugin(t *testing.T) {
 	}
 }
 
-// TestATracedToolCallOverHTTP checks that an answer with trace has the plugin's step, also if the
-// plugin did not answer, and that an answer without trace has none.
+// TestATracedToolCallOverHTTP checks that an answer with trace has the plugin's step, even if the
+// plugin did not answer. Without trace, the answer has no step.
 func TestATracedToolCallOverHTTP(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	call := func(tool, body string) (r httpapi.ToolResult) {
@@ -126,8 +126,8 @@ func TestATracedToolCallOverHTTP(t *testing.T) {
 	}
 }
 
-// TestArgumentsOverHTTP checks that a tool is not called with arguments that do not fit its schema,
-// neither by hand nor by an MCP client.
+// TestArgumentsOverHTTP sends arguments that do not fit a tool's schema, by hand and as an MCP
+// client. The tool must not be called.
 func TestArgumentsOverHTTP(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
 	for _, c := range []struct {

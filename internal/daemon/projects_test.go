@@ -157,7 +157,7 @@ func callsOf(t *testing.T, host *pluginhost.Host) int64 {
 }
 
 // TestProjectsAreFew checks that the plugins of a project are closed when they are unused for a
-// while or when another project needs their place, and never while they are in use.
+// while, or when another project needs their place. Plugins in use are never closed.
 func TestProjectsAreFew(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)

@@ -43,11 +43,11 @@ func (c *Core) record(e chat.Event) {
 		c.Journal.Drop(string(e.Type), fmt.Errorf("session %s: %w", e.Session, err))
 		return
 	}
-	c.keep(e, data)
+	c.writeToJournal(e, data)
 }
 
-// keep writes an event to the journal. Traces are indexed by turn.
-func (c *Core) keep(e chat.Event, data json.RawMessage) {
+// writeToJournal writes an event to the journal. Traces are indexed by turn.
+func (c *Core) writeToJournal(e chat.Event, data json.RawMessage) {
 	if e.Type == chat.Point {
 		c.Journal.PostTurn(string(e.Type), e.Session, e.Turn, data)
 		return

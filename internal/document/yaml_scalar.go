@@ -10,9 +10,9 @@ import (
 )
 
 // The forms of a plain scalar in the core schema of YAML 1.2 (section 10.3.2 of its specification),
-// for which authors of manifests write. The parser's own reading of plain scalars is not used: it
-// follows YAML 1.1 in part (0755 is octal, 1_000 a number), and in part neither (1e3 and integers
-// over 64 bits are strings).
+// for which authors of manifests write. The parser's own reading of plain scalars is not used. In
+// part it follows YAML 1.1: 0755 is octal, and 1_000 is a number. In part it follows no version:
+// 1e3 and integers over 64 bits are strings.
 var (
 	yamlInt   = pattern.New(`^[-+]?[0-9]+$`)
 	yamlOctal = pattern.New(`^0o[0-7]+$`)
@@ -61,7 +61,8 @@ func jsonInteger(s string) string {
 	return sign + digits
 }
 
-// jsonFloat does the same for a float. YAML also has .5 and 5.
+// jsonFloat writes a float of YAML as JSON: without a plus sign and leading zeros. It also accepts
+// .5 and 5., which JSON does not have.
 func jsonFloat(s string) (string, bool) {
 	m := yamlFloat.Regexp().FindStringSubmatch(s)
 	if m == nil || m[2] == "" && m[3] == "" {

@@ -60,7 +60,7 @@ func DropTOMLTables(data []byte, name string, unwanted func(table map[string]any
 	}
 }
 
-// dropTOMLTable removes the first of them; nil: there is none.
+// dropTOMLTable removes the first table [[name]] that is unwanted; nil: there is none.
 func dropTOMLTable(data []byte, name string, unwanted func(table map[string]any) bool) ([]byte, error) {
 	values, err := parseTOML(data)
 	if err != nil {

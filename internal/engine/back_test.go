@@ -10,6 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
+// TestReadBack: the last records before a number are found for every topic and limit, in dense and
+// in rare topics.
 func TestReadBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		s, err := e.Stream(t.Context(), StreamConfig{Name: "back", Together: true})

@@ -15,7 +15,7 @@ const (
 	// deletedTTL is how long the marker of a deleted key stays. A watcher that lost its connection
 	// sees the deletion if it is back within that time.
 	deletedTTL = 24 * time.Hour
-	// markerTTL is the same for a key that expired, whose marker the server writes.
+	// markerTTL is how long the marker of an expired key stays. The server writes that marker.
 	markerTTL = time.Minute
 	// markerHeader is the header of the server's markers.
 	markerHeader = "Nats-Marker-Reason"

@@ -5,8 +5,8 @@
 // When a write has returned nil, its data is on disk, and survives kill -9. A later read returns
 // it.
 //
-// What it is not: it stores bytes, and knows nothing of sessions, plugins or jobs. It is not a
-// message bus either: followers of a stream get the stored records.
+// The package stores bytes, and knows nothing of sessions, plugins or jobs. It is not a message
+// bus: followers of a stream get the stored records.
 //
 // # Opening
 //

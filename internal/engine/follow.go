@@ -108,10 +108,10 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 	}
 }
 
-// passedOver reports whether the server left out a message between the last one and this one. It
-// was never seen to do so, but its own count would not show that. A missing number may belong to a
-// deleted message, so passedOver asks the stream. It does so only for followers of all messages,
-// because a filter leaves gaps everywhere.
+// passedOver reports whether the server left out a message between the last one and this one. The
+// server was never seen to do so, but its own count of messages would not show it. A missing number
+// may belong to a deleted message, so passedOver asks the stream. It does so only for followers of
+// all messages, because a filter leaves gaps everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// TestGetAll: the values come in the order of the keys, without keys that were never written or are
+// deleted.
 func TestGetAll(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		b := openBucket(t, e, BucketConfig{Name: "many"})

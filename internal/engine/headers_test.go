@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// TestSizes: the keys with a prefix are listed with the sizes of their last values.
 func TestSizes(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *Engine) {
 		b := openBucket(t, e, BucketConfig{Name: "sizes"})

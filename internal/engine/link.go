@@ -110,9 +110,9 @@ func (l *link) do(ctx context.Context, f func(context.Context) error) error {
 	})
 }
 
-// gather is do for an answer of many messages, and waits as long as messages come. On a busy
-// machine thousands of them can take longer than attemptWait. f itself ends a try if no message
-// comes for attemptWait, or none at all until over is closed; see [backing.ask].
+// gather makes a request as do does, but its answer has many messages, which may take longer than
+// attemptWait. It waits as long as messages come. f must end a try itself if no message comes for
+// attemptWait, or if the first has not come before over is closed; see [backing.ask].
 func (l *link) gather(ctx context.Context, f func(ctx context.Context, over <-chan struct{}) error) error {
 	return l.persist(ctx, func(bound context.Context) error {
 		return l.attempt(bound, ctx, func(ctx context.Context) error { return f(ctx, bound.Done()) })

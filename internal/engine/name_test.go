@@ -7,6 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
+// TestEncode: slashes separate tokens, and every character that a subject cannot have is escaped.
 func TestEncode(t *testing.T) {
 	for text, want := range map[string]string{
 		"":         "=",

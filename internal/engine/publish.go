@@ -73,10 +73,10 @@ func mayHaveArrived(err error) bool {
 		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrStaleConnection)
 }
 
-// resolveRefused finds out why a write was refused for its sequence number: because an earlier try,
-// or a write with the same id, was stored, or because of another writer. (A server that is not in a
-// cluster compares sequence numbers before it checks the id.) If our write was stored, it is the
-// next message of its subject after the expected one.
+// resolveRefused finds out why the server refused a write for its sequence number. Either the write
+// was stored before, by an earlier try or by a write with the same id, or another writer has
+// written. (A server that is not in a cluster compares sequence numbers before it checks the id.)
+// If our write was stored, it is the next message of its subject after the expected one.
 //
 // A bucket has only the last value of a key, so the answer may be unknown.
 func (b *backing) resolveRefused(ctx context.Context, w write, id string, unsure bool) (uint64, error) {

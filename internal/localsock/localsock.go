@@ -18,9 +18,9 @@ import (
 // at the end.
 const maxSocketPath = 103
 
-// Path returns the path of a socket for a directory: in the directory itself, or, if that path is
-// too long for an address, in a private directory for such sockets, under a name derived from the
-// directory's. Every process gets the same result.
+// Path returns the path of a socket for a directory. The socket is in the directory itself. If that
+// path is too long for an address, the socket is in a private directory for such sockets, under a
+// name derived from the directory's. Every process gets the same result.
 func Path(dir, name string) (string, error) {
 	if path := filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, nil

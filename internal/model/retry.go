@@ -132,7 +132,7 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 
 // refusalOf returns the error that the server sent. ok is false if the error did not come from the
 // server.
-func (m *remote) refusalOf(err error) (refusal, bool) {
+func (m *remote) refusalOf(err error) (said refusal, ok bool) {
 	var answer *answeredError
 	if !errors.As(err, &answer) {
 		return refusal{}, false

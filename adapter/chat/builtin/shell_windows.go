@@ -14,8 +14,8 @@ const (
 )
 
 // newCommand returns how a command is started. The command goes into a batch file, because cmd.exe
-// does not parse arguments as other programs do: no quoting carries every command through its
-// command line. The shell joins stderr to stdout and connects an empty stdin.
+// does not parse arguments as other programs do: no way of quoting works for every command. The
+// shell joins stderr to stdout and connects an empty stdin.
 func newCommand(cmd string, environ []string) (*command, error) {
 	f, err := os.CreateTemp("", "patchbay-*.cmd")
 	if err != nil {

@@ -32,7 +32,7 @@ func ping(ctx context.Context, p dialect.Plugin) string {
 	return "alive"
 }
 
-// TestFigures: the limits that no transcript shows: 4 MiB for a message, 100 notifications a
+// TestFigures checks the limits that no transcript shows: 4 MiB for a message, 100 notifications a
 // second, 5 s for an answer to health.check.
 func TestFigures(t *testing.T) {
 	if maxMessage != 4<<20 || notifyRate != 100 || healthTimeout != 5*time.Second {

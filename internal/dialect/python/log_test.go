@@ -64,7 +64,7 @@ func TestTheEndOfAnInterpreterIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAPluginNeverGets: they are findings.
+// TestSettingsThatAPluginNeverGets: settings that python plugins do not use are findings.
 func TestSettingsThatAPluginNeverGets(t *testing.T) {
 	s := newStage(t)
 	s.write("only", "@on_done\nasync def f(ctx): pass\n")

@@ -69,7 +69,7 @@ func (d *Dialect) Inspect(ctx context.Context, rt *dialect.Runtime, draft Draft)
 
 // Trial is added to the error of code that was tried in a sandbox without access to anything, and
 // may have failed only for that reason.
-const Trial = "it was tried in a sandbox without network, in which it saw only the interpreter; this may be the reason"
+const Trial = "it was tried out in a sandbox without network, in which it saw only the interpreter; this may be the reason"
 
 // Tried adds [Trial] to the error of code that failed because of a file, a module or the network.
 func Tried(err error) error {

@@ -12,8 +12,8 @@ import (
 
 // elsewhere lists the points other than their own to which hooks can be connected. A command is
 // shown as a tool whose arguments are args and flags, and the final text of a turn as a model's
-// reply without tool calls. A stop of a command without success refuses it, because a result in its
-// place would count as a success of the command.
+// reply without tool calls. If a plugin stops a command without success, the command is refused,
+// because a result in its place would count as a success.
 var elsewhere = []translation{
 	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand, denies: true},
 	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand, denies: true},

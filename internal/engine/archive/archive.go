@@ -78,7 +78,7 @@ func NewWriter(w io.Writer, created time.Time) *Writer {
 func (w *Writer) Add(stream, name string, data []byte) error {
 	entry := path.Join("streams", stream, name)
 	if !layout().MatchString(entry) {
-		return fmt.Errorf("a backup has no place for %.200q", entry)
+		return fmt.Errorf("a backup cannot contain %.200q", entry)
 	}
 	sum := sha256.Sum256(data)
 	w.manifest.Files = append(w.manifest.Files, File{entry, int64(len(data)), hex.EncodeToString(sum[:])})

@@ -28,6 +28,7 @@ func made(t testing.TB) []byte {
 
 func ignore(string, string, []byte) error { return nil }
 
+// TestArchive: the files that were written are read back.
 func TestArchive(t *testing.T) {
 	var got []string
 	s, err := Read(bytes.NewReader(made(t)), func(stream, name string, data []byte) error {

@@ -7,5 +7,5 @@
 // for an unknown name, a size that is too large, a hash that differs from the manifest, or a block
 // with a damaged record.
 //
-// What it is not: it does not talk to a server and writes no directory. Package engine does both.
+// The package does not talk to a server and writes no directory. Package engine does both.
 package archive

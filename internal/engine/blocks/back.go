@@ -18,10 +18,12 @@ import (
 // every record of the block is undamaged, or if this damage is already reported.
 //
 // The server waits meanwhile with the block locked, so the file does not change while it is read.
-func Keep(dir, path string, now time.Time) (*Report, error) { return keep(dir, path, now, nil) }
+func Keep(dir, path string, now time.Time) (*Report, error) {
+	return keepWithIndex(dir, path, now, nil)
+}
 
-// keep is Keep with the index, which makes the counts exact.
-func keep(dir, path string, now time.Time, x *index) (*Report, error) {
+// keepWithIndex does what Keep does. With the index x, which may be nil, the counts are exact.
+func keepWithIndex(dir, path string, now time.Time, x *index) (*Report, error) {
 	p, number, err := blockAt(dir, path)
 	if err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func keep(dir, path string, now time.Time, x *index) (*Report, error) {
 	}
 	c := newCount(s)
 	f := Finding{Stream: p.name, Block: number, Kind: Damaged, Whole: c.whole(b), Cut: c.behind(b), Lost: c.lost(number), Damage: b.damage}
-	f.Kept, err = r.keep(p.name, path)
+	f.Kept, err = r.copyFile(p.name, path)
 	if err == nil {
 		r.Findings, r.Running, r.Pending = []Finding{f}, true, true
 		err = r.write()

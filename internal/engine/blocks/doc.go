@@ -3,9 +3,9 @@
 // package looks first: it copies such a block aside, and replaces it by a block with all undamaged
 // records.
 //
-// What it is not: it never talks to a server, and must not run while one uses the same directory;
-// only Keep, Unread and Reports may. It knows the format of one version of nats-server,
-// [ServerVersion], and a test checks that.
+// The package never talks to a server. While a server uses a directory, only Keep, Unread and
+// Reports may be used on it. It knows the format of one version of nats-server, [ServerVersion],
+// and a test checks that.
 //
 //	Open                    before the server starts
 //	├─ readSeal             sizes and times at the last clean stop; no block of an unchanged stream is read

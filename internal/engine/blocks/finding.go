@@ -120,9 +120,9 @@ type count struct {
 
 func newCount(s *stream) *count { return &count{stream: s} }
 
-// there reports whether an undamaged record names a sequence number: as a message, a deleted one,
+// isNamed reports whether an undamaged record names a sequence number: as a message, a deleted one,
 // or a mark.
-func (c *count) there(sequence uint64) bool {
+func (c *count) isNamed(sequence uint64) bool {
 	if c.seen == nil {
 		c.seen = make(map[uint64]bool)
 		for _, b := range c.stream.blocks {
@@ -174,8 +174,8 @@ func (c *count) behind(b *block) int {
 	return n
 }
 
-// lost counts the messages of a block that no longer exist: those that the index lists or, without
-// an index, those whose numbers are missing around the damage.
+// lost counts the messages of a block that no longer exist. With an index these are messages that
+// it lists. Without one they are the numbers that are missing around the damage.
 func (c *count) lost(n uint32) int {
 	lost := make(map[uint64]bool)
 	s := c.stream
@@ -235,7 +235,7 @@ func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 		x, known = c.stream.index.blocks[n]
 	}
 	for seq := from; seq <= to && to != 0; seq++ {
-		if !c.there(seq) && (!known || seq > x.last || x.has(seq)) {
+		if !c.isNamed(seq) && (!known || seq > x.last || x.has(seq)) {
 			lost[seq] = true
 		}
 	}

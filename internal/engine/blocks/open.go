@@ -61,7 +61,7 @@ func Check(dir string, changed bool, log *slog.Logger) (Checked, error) {
 	kept := readSeal(dir)
 	for _, p := range all {
 		before := kept.of(dir, p)
-		if now, err := p.look(); err != nil {
+		if now, err := p.fileStates(); err != nil {
 			return c, err
 		} else if changed && before.same(now) {
 			continue
@@ -137,7 +137,7 @@ func (m *repairer) repairAll(kept *seal, written []string) error {
 	}
 	for _, p := range all {
 		before := kept.of(m.dir, p)
-		now, err := p.look()
+		now, err := p.fileStates()
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (m *repairer) repair(s *stream, found []Finding) error {
 		return nil
 	}
 	for i := range found {
-		if err := m.note(s, &found[i]); err != nil { // before the first byte changes
+		if err := m.addFinding(s, &found[i]); err != nil { // before the first byte changes
 			return err
 		}
 	}
@@ -224,28 +224,28 @@ func (m *repairer) repair(s *stream, found []Finding) error {
 	return s.holdLast()
 }
 
-// note copies a block and the index aside, and reports them. A block that was copied while the
-// server ran already has a report, which gets the current counts.
-func (m *repairer) note(s *stream, f *Finding) error {
+// addFinding copies a block and the index aside, and reports them. A block that was copied while
+// the server ran already has a report, which gets the current counts.
+func (m *repairer) addFinding(s *stream, f *Finding) error {
 	if r := m.kept[blockID{s.name, f.Block}]; r != nil {
 		return r.complete(f)
 	}
 	if err := m.begin(); err != nil {
 		return err
 	}
-	if err := m.keep(s, f); err != nil {
+	if err := m.copyBlockAndIndex(s, f); err != nil {
 		return err
 	}
 	m.report.Findings = append(m.report.Findings, *f)
 	return m.report.write()
 }
 
-func (m *repairer) keep(s *stream, f *Finding) (err error) {
+func (m *repairer) copyBlockAndIndex(s *stream, f *Finding) (err error) {
 	if b := s.find(f.Block); b != nil && b.size > 0 {
-		f.Kept, err = m.report.keep(s.name, s.block(f.Block))
+		f.Kept, err = m.report.copyFile(s.name, s.block(f.Block))
 	}
 	if err == nil && s.index != nil {
-		_, err = m.report.keep(s.name, s.place.index())
+		_, err = m.report.copyFile(s.name, s.place.index())
 	}
 	return err
 }

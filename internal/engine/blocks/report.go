@@ -86,8 +86,8 @@ func (r *Report) write() error {
 	return atomicfile.Write(filepath.Join(r.Dir, reportFile), append(text, '\n'), atomicfile.Options{})
 }
 
-// keep copies a file into the directory of the report, syncs it, and returns its path.
-func (r *Report) keep(stream, path string) (string, error) {
+// copyFile copies a file into the directory of the report, syncs it, and returns its path.
+func (r *Report) copyFile(stream, path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err

@@ -70,8 +70,8 @@ func (s *sealedStream) same(now *sealedStream) bool {
 	return s != nil && !s.Doubtful && maps.Equal(s.Files, now.Files)
 }
 
-// look returns the current state of a stream's files. It reads none of them.
-func (p place) look() (*sealedStream, error) {
+// fileStates returns the current state of a stream's files. It reads none of them.
+func (p place) fileStates() (*sealedStream, error) {
 	s := &sealedStream{Files: make(map[string]sealedFile)}
 	entries, err := entriesOf(p.messages())
 	if err != nil {
@@ -96,9 +96,9 @@ func (p place) look() (*sealedStream, error) {
 }
 
 // Seal records sizes and times after the server has stopped. The next start reads no block of a
-// stream that has not changed since. Seal first checks the lengths and numbers of blocks that have
-// changed while the server ran. ran is what [Open] returned for that server, or nil if all blocks
-// were just read.
+// stream that has not changed since. Before that, Seal checks the lengths and numbers of the blocks
+// that changed while the server was running. ran is what [Open] returned for that server; nil means
+// that all blocks were just read.
 func Seal(dir string, ran *Unread) error {
 	all, err := places(dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func Seal(dir string, ran *Unread) error {
 		if err != nil {
 			return err
 		}
-		now, err := p.look()
+		now, err := p.fileStates()
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (p place) noSettings() bool {
 func (m *repairer) dropSettings(s *stream) error {
 	for _, name := range settingsFiles() {
 		path := filepath.Join(s.dir, name)
-		_, err := m.report.keep(s.name, path)
+		_, err := m.report.copyFile(s.name, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -123,7 +123,7 @@ func (b *unread) check(dir string, now time.Time) (*Report, error) {
 	if len(s.damage) == 0 || s.torn && s.damage[0].From >= b.info.Size() {
 		return nil, nil // a write may be running behind the bytes that were there at the start
 	}
-	return keep(dir, b.block(b.number), now, b.index)
+	return keepWithIndex(dir, b.block(b.number), now, b.index)
 }
 
 // cut reports a block that the server has silently cut off in place before it could be copied. If a
