@@ -46,3 +46,13 @@ func TestKeyboardAlone(t *testing.T) {
 	p.press("Ben\t \t\r")
 	p.seeIn("[data-answer]", "HELLO, BEN")
 }
+
+// A phone shows the time of the next job whole.
+func TestNextJobOnAPhone(t *testing.T) {
+	p := newTab(t, newSite(t), "/")
+	p.narrow()
+	p.until("the next job to be shown whole", `(() => {
+		const value = document.querySelector('[data-card=jobs] strong');
+		return value.textContent.startsWith('in ') && value.scrollWidth <= value.clientWidth;
+	})()`)
+}

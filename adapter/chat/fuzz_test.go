@@ -39,6 +39,7 @@ func FuzzCalls(tf *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		calls, err := readCalls(raw)
 		if err != nil {
+			checkPlain(t, err)
 			return
 		}
 		ids := map[string]bool{}
@@ -70,6 +71,7 @@ func FuzzMessages(tf *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		messages, err := readMessages(raw)
 		if err != nil {
+			checkPlain(t, err)
 			return
 		}
 		open := map[string]bool{}
@@ -111,4 +113,12 @@ func FuzzCutMiddle(tf *testing.F) {
 			t.Errorf("cut %q to %d: %q", text, most, got)
 		}
 	})
+}
+
+// checkPlain checks that an error names no type of Go, which the author of a plugin does not know.
+func checkPlain(t *testing.T, err error) {
+	t.Helper()
+	if strings.Contains(err.Error(), "Go value") || strings.Contains(err.Error(), "Go struct") {
+		t.Errorf("the error is not plain: %v", err)
+	}
 }

@@ -185,7 +185,7 @@ func readCalls(raw json.RawMessage) ([]model.ToolCall, error) {
 	}
 	var calls []model.ToolCall
 	if err := json.Unmarshal(raw, &calls); err != nil {
-		return nil, fmt.Errorf("%s: plugins changed tool_calls to something that is not a list of calls: %w", hook.ModelReply, err)
+		return nil, fmt.Errorf("%s: plugins changed tool_calls to something that is not a list of calls: %.80q", hook.ModelReply, raw)
 	}
 	return wellFormed(calls), nil
 }

@@ -156,7 +156,7 @@ func (f *foreignMessage) message() (model.Message, error) {
 func readMessages(raw json.RawMessage) ([]model.Message, error) {
 	var list []foreignMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("not a list of messages: %w", err)
+		return nil, fmt.Errorf("not a list of messages: %.80q", raw)
 	}
 	out := make([]model.Message, len(list))
 	for i := range list {

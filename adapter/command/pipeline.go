@@ -159,7 +159,7 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 		return false, err
 	}
 	if err := c.read(out.Payload); err != nil {
-		return false, fmt.Errorf("%s: %s: plugins left a payload that is not a command: %w", c.Name, point, err)
+		return false, fmt.Errorf("%s: %s: plugins left a payload that is not a command: %.200q", c.Name, point, out.Payload)
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
 	if out.Verdict == hook.Deny || stopped && string(c.Result) == "null" {

@@ -164,7 +164,7 @@ func TestStages(t *testing.T) {
 	})
 	t.Run("a payload that is not a command is an error", func(t *testing.T) {
 		var j journal
-		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Set: set("args", `"text"`)})); err == nil || !strings.Contains(err.Error(), "not a command") {
+		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Set: set("args", `"text"`)})); err == nil || !strings.Contains(err.Error(), `not a command: "{`) || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -30,7 +30,7 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 		home := t.TempDir()
 		write(t, home, "script.yaml", slowScript)
 		write(t, home, ".config/patchbay/config.toml", fmt.Sprintf("[engine]\nurl = %q\n", cluster.URL))
-		daemons = append(daemons, serve(t, home, "--script", "script.yaml", "--listen", "127.0.0.1:0"))
+		daemons = append(daemons, serve(t, home, "--script", "script.yaml"))
 	}
 	id := daemons[0].session(`{}`)
 	for i, want := range []string{"First answer.", "Second answer."} {

@@ -187,7 +187,7 @@ func TestKilledInMidRun(t *testing.T) {
 	})
 	t.Run("a command, beside a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
-		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		s := serve(t, r.home)
 		for round := range crashRounds() {
 			cmd := r.start("job", "run", "slow")
 			r.await("began")
@@ -203,7 +203,7 @@ func TestKilledInMidRun(t *testing.T) {
 		r := newCrashRig(t)
 		for round := range crashRounds() {
 			r.forget("began")
-			s := serve(t, r.home, "--listen", "127.0.0.1:0")
+			s := serve(t, r.home)
 			if status := s.call("POST", "/v1/jobs/slow/run", "{}", nil); status != http.StatusOK {
 				t.Fatalf("status %d", status)
 			}
@@ -213,7 +213,7 @@ func TestKilledInMidRun(t *testing.T) {
 			if round%2 == 0 {
 				r.next("job", "run", "slow")
 			} else {
-				after := serve(t, r.home, "--listen", "127.0.0.1:0")
+				after := serve(t, r.home)
 				r.runOver(after)
 				after.stop()
 			}
@@ -323,7 +323,7 @@ func TestKilledInMidTurn(t *testing.T) {
 			r.check()
 		}
 		t.Logf("the next command took %v at most", r.most)
-		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		s := serve(t, r.home)
 		r.transcribed(s, r.session(s))
 	})
 	t.Run("a daemon", func(t *testing.T) {
@@ -331,7 +331,7 @@ func TestKilledInMidTurn(t *testing.T) {
 		id := ""
 		for round := range crashRounds() {
 			r.forget("began")
-			s := serve(t, r.home, "--listen", "127.0.0.1:0", "--script", "script.yaml")
+			s := serve(t, r.home, "--script", "script.yaml")
 			if id == "" {
 				id = s.session("{}")
 			}
@@ -343,7 +343,7 @@ func TestKilledInMidTurn(t *testing.T) {
 			}()
 			r.await("began")
 			s.kill()
-			after := serve(t, r.home, "--listen", "127.0.0.1:0", "--script", "script.yaml")
+			after := serve(t, r.home, "--script", "script.yaml")
 			began := time.Now()
 			answer, status := after.say(id, "and now?")
 			r.most = max(r.most, time.Since(began))
@@ -459,7 +459,7 @@ func TestCancelledFromElsewhere(t *testing.T) {
 	})
 	t.Run("a run of a command, by a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
-		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		s := serve(t, r.home)
 		cmd := r.start("job", "run", "slow")
 		r.await("began")
 		id := r.history()[0].ID
@@ -478,7 +478,7 @@ func TestCancelledFromElsewhere(t *testing.T) {
 	})
 	t.Run("a run of a daemon, by a command", func(t *testing.T) {
 		r := newCrashRig(t)
-		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		s := serve(t, r.home)
 		if status := s.call("POST", "/v1/jobs/slow/run", "{}", nil); status != http.StatusOK {
 			t.Fatalf("status %d", status)
 		}

@@ -334,7 +334,7 @@ async def seen(ctx, call):
 		if ports := listens(t, h.daemon()); len(ports) != 0 {
 			t.Errorf("%v", ports)
 		}
-		s := serve(t, newHookHome(t).home, "--listen", "127.0.0.1:0")
+		s := serve(t, newHookHome(t).home)
 		if ports := listens(t, s.cmd.Process.Pid); len(ports) != 1 {
 			t.Errorf("the daemon listens on %v", ports)
 		}
@@ -590,7 +590,7 @@ func TestServeTakesOver(t *testing.T) {
 			}
 		})
 	}
-	s := serve(t, h.home, "--listen", "127.0.0.1:0")
+	s := serve(t, h.home)
 	if now := h.daemon(); now != s.cmd.Process.Pid {
 		t.Errorf("process %d listens on the socket, not serve (%d)", now, s.cmd.Process.Pid)
 	}

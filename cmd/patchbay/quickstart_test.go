@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -27,12 +26,12 @@ func TestSeedQuickStart(t *testing.T) {
 	seed := plugtest.Seed(t, "004")
 	home := t.TempDir()
 	write(t, home, "script.yaml", quickScript)
-	listen := seedAddress(t)
-	s := serve(t, home, "--script", "script.yaml", "--listen", listen)
+	s := serve(t, home, "--script", "script.yaml")
+	address := strings.TrimPrefix(s.url, "http://")
 
-	typed := func(block plugtest.Block) string { // in a shell, unchanged
+	typed := func(block plugtest.Block) string { // in a shell, unchanged but for the port
 		t.Helper()
-		text := strings.ReplaceAll(block.Text, "localhost:8000", strings.Replace(listen, "127.0.0.1", "localhost", 1))
+		text := strings.ReplaceAll(block.Text, "localhost:8000", strings.Replace(address, "127.0.0.1", "localhost", 1))
 		cmd := exec.Command("bash", "-e", "-c", text)
 		cmd.Dir, cmd.Env = home, patchbayIn(home).Env
 		out, err := cmd.Output()
@@ -112,20 +111,4 @@ func of(blocks []plugtest.Block, heading string) []plugtest.Block {
 		}
 	}
 	return under
-}
-
-// seedAddress returns the address that the protocol document prints, or a free one if that is
-// taken.
-func seedAddress(t *testing.T) string {
-	for _, address := range []string{"127.0.0.1:8000", "127.0.0.1:0"} {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Logf("%v: the commands are typed with another port", err)
-			continue
-		}
-		defer l.Close()
-		return l.Addr().String()
-	}
-	t.Fatal("no port is free")
-	return ""
 }

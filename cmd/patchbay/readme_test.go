@@ -36,7 +36,7 @@ func TestREADME(t *testing.T) {
 	home := t.TempDir()
 	before, after := readmeCommands(t)
 	out := typeAll(t, home, before)
-	address := strings.TrimPrefix(serve(t, home, "--listen", "127.0.0.1:0").url, "http://")
+	address := strings.TrimPrefix(serve(t, home).url, "http://")
 	out += typeAll(t, home, strings.ReplaceAll(after, "localhost:8000", address))
 	for _, want := range []string{"shout: 24 passed, in ", "ready shout 1.0.0 (scaffold), 1 hook, 1 tool", "+ HELLO", "You said: HELLO", "\n6\n", "git version", "nothing is damaged", "(signed)", "Filesystem", "disk-report"} {
 		if !strings.Contains(out, want) {

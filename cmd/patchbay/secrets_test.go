@@ -99,7 +99,7 @@ token = "%s"
 		t.Fatal(err)
 	}
 	s := serveWith(t, home, []string{"AWS_SECRET_ACCESS_KEY=" + environment, "GITHUB_TOKEN=" + environment, "MY_PASSWORD=" + environment},
-		"-v", "--listen", "127.0.0.1:0")
+		"-v")
 	e := &emitted{s: s}
 	e.provoke()
 	e.everyRoute()

@@ -85,7 +85,7 @@ func TestPluginsOfASession(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()
 	write(t, home, "script.yaml", sessionScript)
-	s := serve(t, home, "--script", "script.yaml", "--listen", "127.0.0.1:0")
+	s := serve(t, home, "--script", "script.yaml")
 	var id string
 	for _, e := range exchanges(t, home) {
 		method, path, _ := strings.Cut(strings.ReplaceAll(e.request, "ID", id), " ")

@@ -29,6 +29,29 @@ func slowPlugins(t *testing.T) (home string) {
 	return home
 }
 
+// TestPluginsThatAreSlowToStopAreNamed: when a command is over, a line on the terminal names the
+// plugins that it still waits for.
+func TestPluginsThatAreSlowToStopAreNamed(t *testing.T) {
+	home := slowPlugins(t)
+	stuck := filepath.Join(home, ".local/scaffold/plugins/slow")
+	script := "#!/bin/sh\ntrap '' TERM\nread -r line\n" +
+		`echo '{"jsonrpc":"2.0","id":1,"result":{"name":"slow","version":"1","hooks":[]}}'` + "\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n"
+	if err := os.WriteFile(stuck, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, s, end := atTerminal(t, patchbayIn(home, "plugin", "list", "--dialect", "scaffold"))
+	await(t, func() bool { return strings.Contains(s.String(), "stopping slow") })
+	if err := os.WriteFile(filepath.Join(home, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s)
+	}
+	if text := s.String(); strings.Index(text, "quick") > strings.Index(text, "stopping slow") || strings.LastIndex(text, "stopping") > strings.LastIndex(text, "\r\x1b[K") {
+		t.Errorf("the line is still there: %q", text)
+	}
+}
+
 // TestSlowPluginsAreNamed: while plugins start, a line on the terminal names those that are not
 // ready. It is removed before the result.
 func TestSlowPluginsAreNamed(t *testing.T) {
@@ -42,7 +65,7 @@ func TestSlowPluginsAreNamed(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, s)
 	}
 	await(t, func() bool { return strings.Contains(s.String(), "quick") })
-	if text := s.String(); strings.LastIndex(text, "starting") > strings.LastIndex(text, "\r\x1b[K") || strings.Index(text, "quick") < strings.LastIndex(text, "\r\x1b[K") {
+	if before, _, _ := strings.Cut(s.String(), "quick"); strings.LastIndex(before, "starting") > strings.LastIndex(before, "\r\x1b[K") {
 		t.Errorf("the line is still there: %q", s)
 	}
 }

@@ -60,6 +60,15 @@ read -r name </dev/tty || exit 6
 	askAtTerminal(t, home, "your name? ", "Ada\n", "/dev/tty", 6, "--json")
 }
 
+// TestNoSessionToChoose: without any session there is no list, and the error says so.
+func TestNoSessionToChoose(t *testing.T) {
+	_, s, end := atTerminal(t, patchbayIn(t.TempDir(), "chat", "--resume"))
+	if code := end(); code != 4 {
+		t.Errorf("exit code %d", code)
+	}
+	await(t, func() bool { return strings.Contains(s.String(), "session not found: there is none to continue yet") })
+}
+
 // askerIn makes a home with a plugin that has one command.
 func askerIn(t *testing.T, more, program string) (home string) {
 	t.Helper()

@@ -40,7 +40,7 @@ func TestTracesOfADaemon(t *testing.T) {
 	if err := os.Chmod(filepath.Join(home, ".local/scaffold/plugins/louder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := serveWith(t, home, []string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=k1"}, "--listen", "127.0.0.1:0")
+	s := serveWith(t, home, []string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=k1"})
 	session := s.session("{}")
 	if _, status := s.say(session, "hello"); status != 200 {
 		t.Fatalf("status %d", status)
@@ -131,7 +131,7 @@ func TestRecordingOfAKeptTurn(t *testing.T) {
 		}
 	}
 	write(t, home, ".agent/plugins/signer.py", signer)
-	s := serve(t, home, "--listen", "127.0.0.1:0")
+	s := serve(t, home)
 	s.call("POST", "/feature/plugins/enable", "", nil)
 	session := s.session(`{"plugins":["signer"]}`)
 	if answer, status := s.say(session, "hello"); status != 200 || !strings.Contains(answer.Text, "HELLO again") {

@@ -11,7 +11,7 @@ import (
 // ask asks a question on the terminal and returns the answer. It reads no further than the end of
 // that line.
 func (a *app) ask(ctx context.Context, question string) (string, error) {
-	fmt.Fprint(a.Err, question)
+	a.tellf("%s", question)
 	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
 	if err != nil {
 		fmt.Fprintln(a.Err)

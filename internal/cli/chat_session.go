@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// mostPicked limits the list of sessions to choose from: at most this many of the current
-// directory, and at most as many of all directories.
-const mostPicked = 250
+// mostPicked limits the sessions to choose from: this many of the directory, and this many of all.
+// More would take longer than a second to read.
+const mostPicked = 1000
 
 // flag returns the flag that names the session.
 func (f *chatFlags) flag() string {
@@ -45,14 +46,14 @@ func (a *app) completeResume(cmd *cobra.Command, f *chatFlags) {
 
 // pickSession lets the user choose a session to continue.
 func (a *app) pickSession(ctx context.Context, c *conversation) error {
-	rows, err := c.Sessions(ctx)
+	rows, more, err := c.Sessions(ctx)
 	if err != nil {
 		return err
 	}
 	if len(rows) == 0 {
-		return session.ErrNotFound
+		return fmt.Errorf("%w: there is none to continue yet", session.ErrNotFound)
 	}
-	id, err := tui.PickSession(ctx, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors()}, rows)
+	id, err := tui.PickSession(ctx, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors()}, rows, more)
 	if errors.Is(err, tui.ErrGivenUp) {
 		return &problem{kind: kindInterrupted, err: errors.New("no session was chosen"), told: true}
 	}
@@ -77,21 +78,21 @@ func (c *conversation) History() []model.Message {
 	return c.history
 }
 
-// Sessions lists the sessions that can be continued. Sessions without a message cannot.
-func (c *conversation) Sessions(ctx context.Context) ([]tui.SessionRow, error) {
-	var rows []tui.SessionRow
+// Sessions lists the newest sessions that can be continued. Sessions without a message cannot.
+func (c *conversation) Sessions(ctx context.Context) (rows []tui.SessionRow, more bool, err error) {
 	for _, dir := range []string{c.core.Dir(), ""} { // sessions of this directory may be older than the newest of all
-		found, _, err := c.core.Sessions.Search(ctx, session.Query{WorkingDir: dir, Own: true, Said: true, Limit: mostPicked})
+		found, older, err := c.core.Sessions.Search(ctx, session.Query{WorkingDir: dir, Own: true, Said: true, Limit: mostPicked})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		more = more || older
 		for _, s := range found {
 			if here := session.SameDir(s.WorkingDir, c.core.Dir()); here == (dir != "") {
 				rows = append(rows, tui.SessionRow{ID: s.ID, Title: s.Title, Dir: fromHome(s.WorkingDir, c.home), Turns: s.Turns, Used: s.UsedAt, Here: here})
 			}
 		}
 	}
-	return rows, nil
+	return rows, more, nil
 }
 
 // Switch continues another session, or begins a new one if id is "".

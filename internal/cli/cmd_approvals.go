@@ -161,7 +161,7 @@ func (a *app) approvalTable(rows []approvalJSON) error {
 			arguments = "any"
 		}
 		table = append(table, []render.Cell{{Text: r.Command, Style: render.StyleBold}, {Text: arguments},
-			{Text: r.Added.Local().Format(time.DateOnly)}, {Text: r.Project, Style: render.StyleDim}})
+			{Text: r.Added.Local().Format(time.DateOnly)}, {Text: a.place(r.Project), Style: render.StyleDim}})
 	}
 	return render.Table(a.out, table, a.screen())
 }
@@ -186,7 +186,7 @@ func (a *app) addApproval(words []string) error {
 	if a.flags.json {
 		return a.printJSON(approvalJSON{Project: p.Root, Command: r.String(), Any: true, Added: time.Now().UTC().Truncate(time.Second)})
 	}
-	a.printf("%s runs without a question in %s.\n", render.Line(r.String()), a.place(p.Root))
+	a.sayf("%s runs without a question in %s.\n", render.Line(r.String()), a.place(p.Root))
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (a *app) removeApprovals(which string, gone func(approval.Rule) bool) error
 		return a.printJSON(map[string][]approvalJSON{"removed": rows})
 	}
 	for _, r := range removed {
-		a.printf("The agent asks before %s again.\n", render.Line(r.String()))
+		a.sayf("The agent asks before %s again.\n", render.Line(r.String()))
 	}
 	if len(removed) == 0 {
 		a.sayf("There is no approval to remove.\n")

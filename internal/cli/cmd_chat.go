@@ -277,7 +277,7 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 	defer stop()
 	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
 		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage, Hint: modelHint(c.core),
-		Prompts: c.promptCommands, Banner: c.banner})
+		Prompts: c.promptCommands, Banner: c.banner, Short: a.place})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }
 

@@ -130,7 +130,7 @@ func (a *app) runConfigPath() error {
 		if p.Exists {
 			there = render.Cell{Text: "yes", Style: render.StyleGreen}
 		}
-		rows = append(rows, []render.Cell{{Text: p.What, Style: render.StyleBold}, {Text: p.Path}, there, {Text: orDash(p.MovedBy), Style: render.StyleDim}})
+		rows = append(rows, []render.Cell{{Text: p.What, Style: render.StyleBold}, {Text: a.place(p.Path)}, there, {Text: orDash(p.MovedBy), Style: render.StyleDim}})
 	}
 	screen := a.screen()
 	screen.Width = 0 // a shortened path could not be copied

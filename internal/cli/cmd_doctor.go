@@ -32,7 +32,7 @@ Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},
-			exit{exitFailed, "there are errors, in the configuration or elsewhere"}),
+			exit{exitFailed, "there are errors, in the configuration or elsewhere"}, exit{exitConfig, "there is no home directory, or no file at --config"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
 	}

@@ -126,6 +126,9 @@ func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error)
 	if string(data) == "null" {
 		data = nil
 	}
+	if _, err := rawjson.Parse(data); data != nil && err != nil {
+		return point, nil, usage(`write {"point": …, "data": {…}}`, "line %d: data is not a JSON object: %.80q", number, data)
+	}
 	return point, data, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -159,6 +160,10 @@ func (a *app) importJobs(from string) error {
 	}
 	if _, err := os.Stat(from); err != nil {
 		return &problem{kind: kindNotFound, err: err, fix: "name the directory that holds the agents"}
+	}
+	if _, err := os.Stat(filepath.Join(from, "agent.toml")); err == nil {
+		return &problem{kind: kindUsage, err: fmt.Errorf("%s is an agent itself", from),
+			fix: "name the directory that holds it: patchbay job import " + program.Quote(filepath.Dir(from))}
 	}
 	loaded := job.LoadDirs([]string{from})
 	own := filepath.Join(dirs.Config, "agents")

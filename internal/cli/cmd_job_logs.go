@@ -108,7 +108,7 @@ func (a *app) logLine(l job.Line, raw bool) error {
 	o := a.screen()
 	style := map[job.Stream]render.Style{"stderr": render.StyleYellow, "note": render.StyleDim}[l.Stream]
 	head := fmt.Sprintf("%s #%d %-6s", l.Time.Local().Format(time.DateTime), l.Attempt, l.Stream)
-	a.printf("%s  %s\n", o.Paint(render.StyleDim, head), o.Paint(style, l.Text))
+	a.printf("%s\n", render.Wrap(o.Paint(render.StyleDim, head)+"  "+o.Paint(style, l.Text), o.Width, "  "))
 	return nil
 }
 

@@ -30,17 +30,54 @@ patchbay-plugin-list.1 and so on.`,
 			if dir != "" {
 				return a.writeManPages(cmd.Root(), dir, words)
 			}
-			page, rest, err := cmd.Root().Find(words)
-			if err != nil || len(rest) > 0 {
-				return &problem{kind: kindNotFound, err: fmt.Errorf("no such command: %q", strings.Join(words, " ")), fix: "`patchbay help` lists the commands"}
+			page, err := commandAt(cmd.Root(), words)
+			if err == nil {
+				a.printf("%s", manPage(page))
 			}
-			a.printf("%s", manPage(page))
-			return nil
+			return err
 		},
 		ValidArgsFunction: completeCommands,
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to the directory `DIR`")
 	return cmd
+}
+
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         "help [COMMAND…]",
+		Short:       "Show the help of a command",
+		Long:        "Show the help of a command, or of patchbay itself, as --help does.",
+		GroupID:     groupMore,
+		Example:     "  patchbay help\n  patchbay help plugin test",
+		Annotations: exits(exit{exitOK, "the help was shown"}, exit{exitNotFound, "no such command"}),
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			target, err := commandAt(cmd.Root(), words)
+			if err != nil {
+				return err
+			}
+			target.InitDefaultHelpFlag() // so that the help lists it
+			return target.Help()
+		},
+		ValidArgsFunction: completeCommands,
+	}
+}
+
+// commandAt returns the command that words name.
+func commandAt(root *cobra.Command, words []string) (*cobra.Command, error) {
+	at, rest, err := root.Find(words)
+	if err == nil && len(rest) == 0 {
+		return at, nil
+	}
+	var names []string
+	for _, c := range at.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	unknown, _, _ := strings.Cut(strings.Join(rest, " "), " ")
+	return nil, &problem{kind: kindNotFound, err: fmt.Errorf("no such command: %q", strings.Join(words, " ")),
+		fix: suggestName(unknown, names, "`"+at.CommandPath()+" --help` lists the commands")}
 }
 
 // completeCommands completes the subcommands of the words so far.

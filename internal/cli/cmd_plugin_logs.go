@@ -94,7 +94,7 @@ func (a *app) showPluginLogs(l pluginLogs, follow bool) error {
 	case a.flags.json:
 		return a.printJSON(l)
 	case l.Note != "":
-		a.printf("%s\n", render.Line(l.Note))
+		a.sayf("%s\n", render.Line(l.Note))
 	}
 	for _, line := range l.Lines {
 		a.printLogLine(line)
@@ -115,7 +115,8 @@ func (a *app) printLogLine(l pluginlog.Line) {
 	if l.Level != "stderr" {
 		word = l.Level + ": "
 	}
-	a.printf("%s %s\n", o.Paint(render.StyleDim, l.Time.Local().Format(time.DateTime)), o.Paint(style, word+l.Text))
+	line := o.Paint(render.StyleDim, l.Time.Local().Format(time.DateTime)) + " " + o.Paint(style, word+l.Text)
+	a.printf("%s\n", render.Wrap(line, o.Width, "  "))
 }
 
 // followLogs prints new lines until ctx ends, which is not a failure.

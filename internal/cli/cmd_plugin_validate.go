@@ -212,14 +212,14 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	}
 	o := a.screen()
 	for _, e := range v.Errors {
-		a.printf("%s\n", e.text())
+		a.printf("%s\n", render.Wrap(e.text(), o.Width, "  "))
 	}
 	for _, w := range v.Warnings {
-		a.printf("%s\n", o.Paint(render.StyleYellow, "warning: ")+w.text())
+		a.printf("%s\n", render.Wrap(o.Paint(render.StyleYellow, "warning: ")+w.text(), o.Width, "  "))
 	}
 	if v.OK {
 		name := strings.TrimSpace(render.Line(p.Name + " " + p.Version))
-		a.printf("%s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, cmp.Or(offers(p.PluginInfo), "no hooks, no tools"))
+		a.sayf("%s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, cmp.Or(offers(p.PluginInfo), "no hooks, no tools"))
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func checkHost(host string) error {
 
 func (a *app) showSessions(list []session.Summary, more bool, q session.Query) error {
 	if len(list) == 0 {
-		a.printf("%s\n", noSessions(q))
+		a.sayf("%s\n", a.noSessions(q))
 		return nil
 	}
 	head := render.Head("ID", "BEGAN", "FROM", "TURNS", "TITLE", "DIRECTORY")
@@ -128,13 +128,13 @@ func (a *app) showSessions(list []session.Summary, more bool, q session.Query) e
 }
 
 // noSessions says which sessions were not found.
-func noSessions(q session.Query) string {
+func (a *app) noSessions(q session.Query) string {
 	text := "No session"
 	if q.Host != "" {
 		text += " from " + q.Host
 	}
 	if q.WorkingDir != "" {
-		text += " in " + render.Line(q.WorkingDir)
+		text += " in " + a.place(q.WorkingDir)
 	}
 	return text + " yet. `patchbay chat` begins one."
 }

@@ -69,7 +69,7 @@ func (a *app) withConversation(ctx context.Context, id string, use func(*storedC
 
 func (a *app) showConversation(c *storedConversation) {
 	o := a.screen()
-	a.printf("%s\n", o.Paint(render.StyleBold, sessionTitle(c.Session)))
+	a.sayf("%s\n", o.Paint(render.StyleBold, sessionTitle(c.Session)))
 	for _, f := range c.facts() {
 		a.printf("%s %s\n", o.Paint(render.StyleDim, f[0]+":"), a.place(f[1]))
 	}
@@ -77,39 +77,43 @@ func (a *app) showConversation(c *storedConversation) {
 		a.printf("\n%s", a.passageText(p))
 	}
 	if note := c.elsewhere(); note != "" {
-		a.printf("\n%s\n", o.Paint(render.StyleDim, note))
+		a.sayf("\n%s\n", o.Paint(render.StyleDim, note))
 	}
 }
 
-// passageText draws one passage: a heading, and its text below.
+// passageText draws one passage: a heading, and its text below. On a terminal, long lines are broken
+// at words.
 func (a *app) passageText(p passage) string {
 	o := a.screen()
 	switch p.kind {
 	case passageUser:
-		return o.Paint(render.StyleCyan, "❯ ") + hangingText(p.text) + "\n"
+		return o.Paint(render.StyleCyan, "❯ ") + indentRest(a.safeText(p.text, 2), "  ") + "\n"
 	case passageCall:
-		return o.Paint(render.StyleCyan, "● "+p.name) + " " + render.Line(p.text) + "\n"
+		return render.Wrap(o.Paint(render.StyleCyan, "● "+p.name)+" "+render.Line(p.text), o.Width, "  ") + "\n"
 	case passageResult:
 		mark := o.Paint(render.StyleGreen, "✓ "+p.name)
 		if p.failed {
 			mark = o.Paint(render.StyleRed, "✗ "+p.name)
 		}
-		return mark + "\n" + gutterText(p.text)
+		return mark + "\n" + a.gutterText(p.text)
 	case passageNote:
-		return o.Paint(render.StyleDim, "· "+p.text) + "\n"
+		return render.Wrap(o.Paint(render.StyleDim, "· "+p.text), o.Width, "  ") + "\n"
 	case passageSystem:
-		return o.Paint(render.StyleDim, "· for the model:") + "\n" + gutterText(p.text)
+		return o.Paint(render.StyleDim, "· for the model:") + "\n" + a.gutterText(p.text)
 	}
-	return render.Block(trimEnd(p.text)) + "\n"
+	return a.safeText(p.text, 0) + "\n"
 }
 
-// hangingText returns foreign text with the lines after the first indented by two.
-func hangingText(text string) string { return indentRest(render.Block(trimEnd(text)), "  ") }
+// safeText returns foreign text that is safe for a terminal, in lines with space for an indent.
+func (a *app) safeText(text string, indent int) string {
+	return render.Wrap(render.Block(trimEnd(text)), a.screen().Width-indent, "")
+}
 
 // gutterText returns foreign text with a bar before each line.
-func gutterText(text string) string {
+func (a *app) gutterText(text string) string {
+	const bar, width = "  │ ", 4
 	if text = trimEnd(text); text == "" {
 		return ""
 	}
-	return "  │ " + indentRest(render.Block(text), "  │ ") + "\n"
+	return bar + indentRest(a.safeText(text, width), bar) + "\n"
 }

@@ -107,7 +107,7 @@ func (a *app) peek(ctx context.Context, n needs) (tools []pluginhost.Tool) {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	opts := a.options(n)
-	opts.Logger, opts.OnStarting = slog.New(slog.DiscardHandler), nil // the shell has the terminal
+	opts.Logger, opts.OnStarting, opts.OnStopping = slog.New(slog.DiscardHandler), nil, nil // the shell has the terminal
 	err := a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
 		tools = host.Tools()
 		return nil

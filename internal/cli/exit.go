@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -65,7 +68,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindInterrupted, exitInterrupted
 	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, pluginhost.ErrNoDialect), errors.Is(err, pluginhost.ErrAmbiguous):
 		return kindUsage, exitUsage
-	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome):
+	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome), is[*engine.DirError](err):
 		return kindConfig, exitConfig
 	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
@@ -83,7 +86,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindPlugin, exitFailed
 	case errors.Is(err, syscall.EPIPE):
 		return kindInternal, exitPipe
-	case is[*model.Error](err), systemFix(err) != "":
+	case is[*model.Error](err), fixOf(err) != "":
 		return kindFailed, exitFailed
 	}
 	return kindInternal, exitFailed
@@ -176,7 +179,7 @@ func fileFix(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "name a path that exists"
 	case errors.Is(err, fs.ErrPermission):
-		return "`ls -ld " + program.Quote(at.Path) + "` shows its owner and its mode; change them, or name another place"
+		return "`ls -ld" + visiblePart(at.Path) + "` shows its owner and its mode; change them, or name another place"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
 	case errors.Is(err, syscall.EISDIR):
@@ -193,6 +196,20 @@ func fileFix(err error) string {
 type fixer interface {
 	error
 	Fix() string
+}
+
+// visiblePart returns, after a space, the directory that a path cannot be used in: the innermost one
+// that can be seen. For a relative path it returns "", because it may be relative to another
+// directory than ours.
+func visiblePart(path string) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	dir := filepath.Dir(path)
+	for _, err := os.Lstat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Lstat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return " " + program.Quote(dir)
 }
 
 // callFix returns how to fix a failed call to a plugin, by the kind of failure.
@@ -313,7 +330,11 @@ func message(k kind, err error) string {
 		return "interrupted"
 	}
 	if c, ok := errors.AsType[*config.Error](err); ok {
-		return "the configuration has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
+		what := "the configuration"
+		if !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }) {
+			what = "the manifest of the agent"
+		}
+		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
 	}
 	text := err.Error()
 	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +37,7 @@ func TestClassify(t *testing.T) {
 		"a plugin that timed out":                  {hook.Failure(hook.Timeout, errors.New("late")), kindPlugin, exitFailed},
 		"a plugin that refused a call":             {hook.Failure(hook.Refused, errors.New("no")), kindPlugin, exitFailed},
 		"a program that does not start":            {&program.StartError{}, kindPlugin, exitFailed},
+		"an error with a fix":                      {withFix(errors.New("?"), "look"), kindFailed, exitFailed},
 		"a model that refuses":                     {&model.Error{Fix: "check the key"}, kindFailed, exitFailed},
 		"a file that cannot be read":               {fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), kindFailed, exitFailed},
 		"an address that does not answer":          {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, kindFailed, exitFailed},
@@ -59,11 +61,12 @@ func TestClassify(t *testing.T) {
 
 // TestFileFixes: an error of the file system says what to do.
 func TestFileFixes(t *testing.T) {
+	dir := t.TempDir()
 	for cause, want := range map[error]string{
-		syscall.ENOENT: "name a path that exists", syscall.EACCES: "`ls -ld '/a b'` shows its owner and its mode", syscall.ENOTDIR: "move the file away",
+		syscall.ENOENT: "name a path that exists", syscall.EACCES: "`ls -ld " + dir + "` shows its owner", syscall.ENOTDIR: "move the file away",
 		syscall.EISDIR: "name a file", syscall.ENOSPC: "free some room", syscall.EROFS: "read-only", syscall.EIO: "",
 	} {
-		err := fmt.Errorf("data directory: %w", &fs.PathError{Op: "open", Path: "/a b", Err: cause})
+		err := fmt.Errorf("data directory: %w", &fs.PathError{Op: "open", Path: filepath.Join(dir, "a b", "c"), Err: cause})
 		if got := fixOf(err); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%v: %q", err, got)
 		}
@@ -77,6 +80,16 @@ func TestFileFixes(t *testing.T) {
 	}
 	if got := fixOf(syscall.ENOENT); got != "" {
 		t.Errorf("an error without a path: %q", got)
+	}
+}
+
+// TestFilesWithProblems: the error names the kind of file.
+func TestFilesWithProblems(t *testing.T) {
+	for file, want := range map[string]string{"/c/config.toml": "the configuration has 1 problem\n", "/a/agent.toml": "the manifest of the agent has 1 problem\n"} {
+		err := &config.Error{Problems: []config.Problem{{File: file, Message: "bad"}}}
+		if got := message(kindConfig, err); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", file, got)
+		}
 	}
 }
 

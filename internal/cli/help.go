@@ -63,7 +63,7 @@ func (a *app) styledHelp(cmd *cobra.Command) error {
 	root := newRootCommand(&fresh)
 	root.SetOut(a.Out)
 	words := strings.Fields(cmd.CommandPath())[1:]
-	root.InitDefaultCompletionCmd(words...)
+	addCompletion(root)
 	if target, _, err := root.Find(words); err == nil {
 		reflow(target, a.screen().Width)
 	}

@@ -27,6 +27,20 @@ func TestHelpIsWhole(t *testing.T) {
 	}
 }
 
+// TestHelpOfShells: the help of completion is ours, with and without colours.
+func TestHelpOfShells(t *testing.T) {
+	for _, colours := range []bool{false, true} {
+		c := newConsole(t, "TERM=xterm")
+		c.OutTTY, c.Width = colours, 80
+		if code := c.run("completion", "zsh", "--help"); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, c.err.String())
+		}
+		if got := c.out.String(); !strings.Contains(got, "The first example loads it into this") || strings.Contains(got, "autocompletion") {
+			t.Errorf("colours %v:\n%s", colours, got)
+		}
+	}
+}
+
 // TestManPages: no text of ours is read as a roff request, whatever it begins with.
 func TestManPages(t *testing.T) {
 	for text, want := range map[string]string{

@@ -23,9 +23,10 @@ type needs func(pluginhost.Candidate) bool
 
 // options returns the options of a host as the global flags say.
 func (a *app) options(n needs) *pluginhost.Options {
-	starting := a.onStarting() // before the logger, because both write to the terminal
+	starting, stopping := a.onStarting(), a.onStopping() // before the logger, because all of them write to the terminal
 	return &pluginhost.Options{
 		OnStarting: starting,
+		OnStopping: stopping,
 		Logger:     a.logger(),
 		ConfigFile: a.path(a.flags.config),
 		Environ:    a.Environ,

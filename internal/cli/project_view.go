@@ -210,7 +210,7 @@ func (a *app) printProjectPlugins(v *projectView, whole bool) {
 		a.printf("  %s %s\n", o.Paint(render.StyleBold, render.Line(p.Name)), o.Paint(render.StyleDim, p.Dialect))
 		for _, line := range []string{strings.TrimSuffix(p.does(), "; "), p.may()} {
 			if line != "" {
-				a.printf("    %s\n", render.Line(line))
+				a.sayf("    %s\n", render.Line(line))
 			}
 		}
 	}
@@ -277,9 +277,9 @@ func (a *app) printProject(v *projectView) {
 		{{}, {Text: "plugins", Style: render.StyleDim}, {Text: string(v.State), Style: projectStyle(v.State)}}}
 	_ = render.Table(a.out, rows, o) // a.out keeps the error
 	if v.Reason != "" {
-		a.printf("\n%s\n", render.Block(v.Reason))
+		a.sayf("\n%s\n", render.Block(v.Reason))
 		if v.Fix != "" {
-			a.printf("%s %s\n", o.Paint(render.StyleGreen, "fix:"), render.Line(v.Fix))
+			a.sayf("%s %s\n", o.Paint(render.StyleGreen, "fix:"), render.Line(v.Fix))
 		}
 	}
 	if len(v.Plugins) > 0 {
@@ -287,7 +287,7 @@ func (a *app) printProject(v *projectView) {
 		a.printProjectPlugins(v, true)
 	}
 	for _, p := range v.Problems {
-		a.printf("\n%s %s: %s\n", o.Paint(render.StyleYellow, "left out:"), render.Line(p.Path), render.Line(p.Message))
+		a.sayf("\n%s %s: %s\n", o.Paint(render.StyleYellow, "left out:"), a.place(p.Path), render.Line(p.Message))
 	}
 }
 

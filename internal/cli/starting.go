@@ -9,12 +9,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// slowStart is how long plugins may take to start before the command shows which ones it waits for.
+// slowStart is how long plugins may take to start, or to stop, before the command shows which ones
+// it waits for.
 const slowStart = time.Second
 
-// A startLine names the plugins that are slow to start, on the live line, until they have started.
+// A startLine names the plugins that are slow to start, on the live line, until they have started;
+// or those that are slow to stop.
 type startLine struct {
 	line *liveLine
+	text func(pluginhost.Starting) string
 
 	mu    sync.Mutex // protects the fields below
 	now   pluginhost.Starting
@@ -33,7 +36,7 @@ func (l *startLine) see(s pluginhost.Starting) {
 	case len(s.Names) == 0 && s.Ended == s.All:
 		l.end()
 	case l.drawn:
-		l.line.set(startText(s))
+		l.line.set(l.text(s))
 	case l.wait == nil:
 		l.wait = time.AfterFunc(slowStart, l.show)
 	}
@@ -45,7 +48,7 @@ func (l *startLine) show() {
 	defer l.mu.Unlock()
 	if l.wait != nil && !l.over {
 		l.drawn = true
-		l.line.set(startText(l.now))
+		l.line.set(l.text(l.now))
 	}
 }
 
@@ -73,14 +76,19 @@ func (l *startLine) end() {
 	}
 }
 
-// startText names at most three of the plugins that are starting.
 func startText(s pluginhost.Starting) string {
-	names := s.Names
-	more := ""
-	if len(names) > 3 {
-		names, more = names[:3], fmt.Sprintf(" and %d more", len(s.Names)-3)
+	return fmt.Sprintf("starting %s, %d of %d ready", firstNames(s.Names), s.Ready, s.All)
+}
+
+func stopText(s pluginhost.Starting) string { return "stopping " + firstNames(s.Names) }
+
+// firstNames names at most three plugins.
+func firstNames(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("starting %s%s, %d of %d ready", strings.Join(names, ", "), more, s.Ready, s.All)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // onStarting returns the function that shows slow plugins, or nil if stderr is not a terminal. It
@@ -90,6 +98,15 @@ func (a *app) onStarting() func(pluginhost.Starting) {
 	if line == nil {
 		return nil
 	}
-	a.starting = &startLine{line: line} // a command may open plugins more than once
+	a.starting = &startLine{line: line, text: startText} // a command may open plugins more than once
 	return a.starting.see
+}
+
+// onStopping is the same for plugins that are slow to stop.
+func (a *app) onStopping() func(pluginhost.Starting) {
+	line := a.line()
+	if line == nil {
+		return nil
+	}
+	return (&startLine{line: line, text: stopText}).see
 }

@@ -69,6 +69,17 @@ func holder(dir string) int {
 	return pid
 }
 
+// A DirError says why the data directory cannot be made.
+type DirError struct{ Err error }
+
+func (e *DirError) Error() string { return fmt.Sprintf("data directory: %v; %s", e.Err, e.Fix()) }
+func (e *DirError) Unwrap() error { return e.Err }
+
+// Fix tells what to do about it.
+func (e *DirError) Fix() string {
+	return "let your user write there, or set $PATCHBAY_HOME to a directory where it may"
+}
+
 // A HeldError reports that a process has the data directory and does not share it.
 type HeldError struct {
 	Dir string

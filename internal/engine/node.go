@@ -130,7 +130,7 @@ func newNode(o Options, log *slog.Logger) (*node, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, &DirError{err}
 	}
 	// Two paths of one directory must lead to one socket.
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {

@@ -89,13 +89,18 @@ func (l *serverLog) Noticef(format string, args ...any) {
 	l.log.Debug("engine: server notice", text(format, args))
 }
 
-// Warnf drops the warning about the payload size that the engine itself chose.
+// Warnf drops the warning about the payload size that the engine itself chose. After a crash the
+// server reads some of its files again, which no user has to know.
 func (l *serverLog) Warnf(format string, args ...any) {
 	if l.warned != nil {
 		l.warned(format, args)
 	}
-	if !strings.HasPrefix(format, "Maximum payloads over") {
-		l.log.Info("engine: server warning", text(format, args)) // such as that it must read its files after a crash
+	switch {
+	case strings.HasPrefix(format, "Maximum payloads over"):
+	case strings.Contains(format, " state is outdated"):
+		l.log.Debug("engine: server notice", text(format, args))
+	default:
+		l.log.Info("engine: server warning", text(format, args))
 	}
 }
 

@@ -366,13 +366,17 @@ func (h *Host) Close() error {
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
 	errs := make([]error, len(entries), len(entries)+1) // each goroutine owns one element
+	watch := h.stopWatch(entries)
 	var farewells sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
 			if n := e.tally.Pending.Load(); n > 0 {
 				h.setup().Logger.Warn("the plugin is closed while calls to it are pending", "plugin", e.info.Name, "dialect", e.found.Dialect, "calls", n)
 			}
-			farewells.Go(func() { errs[i] = e.end() })
+			farewells.Go(func() {
+				defer watch.begin(e)()
+				errs[i] = e.end()
+			})
 		}
 	}
 	farewells.Wait()
@@ -380,6 +384,21 @@ func (h *Host) shutdown() error {
 		errs = append(errs, h.procs.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// stopWatch reports the progress of stopping the plugins. The host of another project, which is
+// closed when it is no longer used, reports nothing: no command waits for that.
+func (h *Host) stopWatch(entries []*entry) *startWatch {
+	watch := &startWatch{tell: h.setup().OnStopping}
+	if h.guest {
+		watch.tell = nil
+	}
+	for _, e := range entries {
+		if e.plugin != nil {
+			watch.now.All++
+		}
+	}
+	return watch
 }
 
 // end closes a plugin. It does not use the caller's context: a cancelled caller must not interrupt

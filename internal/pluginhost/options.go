@@ -69,6 +69,8 @@ type Options struct {
 	// OnStarting, if not nil, is called when the start of a plugin begins and when it is over.
 	// Several goroutines call it, one at a time. It must return at once.
 	OnStarting func(Starting)
+	// OnStopping, if not nil, is the same while [Host.Close] stops the plugins.
+	OnStopping func(Starting)
 	// Record, if not nil, is called after each event and call with its traffic: of this host, and
 	// of those that [Host.In] made from it. Several goroutines may call it at once.
 	Record func(*Traffic)
@@ -222,9 +224,7 @@ func (s *setup) load() (err error) {
 		}
 	}
 	s.config, s.secrets = files.Config, files.Secrets
-	if err := s.openTrust(); err != nil {
-		return err
-	}
+	s.openTrust()
 	g, err := s.loadConfigs(s.config)
 	s.configs.Store(g)
 	return err

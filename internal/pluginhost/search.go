@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +23,10 @@ import (
 //	refuseRivals    refuses the second plugin in a role that only one may have
 func (h *Host) search(before *roster, dialects []string, again bool) (*roster, error) {
 	s := search{host: h, before: before, again: again, now: &roster{closed: h.setup().NoSearch || h.setup().Dirs != nil, idle: make(chan struct{}, 1)}}
-	if err := s.look(dialects); err != nil {
+	read := make(chan error, 1)
+	go func() { read <- h.setup().trust.Read() }() // while the dialects search
+	err := s.look(dialects)
+	if err := cmp.Or(<-read, err); err != nil {
 		return nil, err
 	}
 	for _, x := range s.sightings {

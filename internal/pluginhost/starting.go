@@ -7,15 +7,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A Starting reports the progress of starting plugins.
+// A Starting reports the progress of starting plugins, or of stopping them.
 type Starting struct {
 	Names []string // the plugins that are being started, in the order in which they began
 	Ready int      // how many have started
-	Ended int      // how many have started or failed
+	Ended int      // how many have started or failed, or stopped
 	All   int      // how many are started together
 }
 
-// A startWatch reports the progress of plugins that are started together.
+// A startWatch reports the progress of plugins that are started or stopped together.
 type startWatch struct {
 	tell func(Starting) // nil: the progress is not reported
 
@@ -23,7 +23,7 @@ type startWatch struct {
 	now Starting
 }
 
-// begin reports that a plugin is being started. The caller calls end when that is over.
+// begin reports that a plugin is being started or stopped. The caller calls end when that is over.
 func (w *startWatch) begin(e *entry) (end func()) {
 	if w.tell == nil {
 		return func() {}

@@ -21,16 +21,15 @@ import (
 // trustCache is the file in the state directory that stores checksums of files.
 const trustCache = "trust.json"
 
-// openTrust reads patchbay.lock, which is beside the configuration file in use. A program with its
+// openTrust finds patchbay.lock, which is beside the configuration file in use. A program with its
 // own directories has a lock only if its configuration file asks for one: docs/embedding.md.
-func (s *setup) openTrust() (err error) {
+func (s *setup) openTrust() {
 	policy := trust.Policy(cmp.Or(s.config.Trust, config.TrustRecord))
 	if s.Dirs != nil && s.config.Trust == "" {
 		policy = trust.Off
 	}
-	s.trust, err = trust.Open(trust.Options{Policy: policy, Path: s.dirs.LockFile, Texts: s.dirs.LockTexts, Secrets: s.secretTexts,
+	s.trust = trust.NewKeeper(trust.Options{Policy: policy, Path: s.dirs.LockFile, Texts: s.dirs.LockTexts, Secrets: s.secretTexts,
 		Cache: filepath.Join(s.dirs.State, trustCache), Exempt: s.Exempt, Log: s.Logger})
-	return err
 }
 
 // InstalledFiles returns where `patchbay plugin install` puts the files of a plugin, if the

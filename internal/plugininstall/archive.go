@@ -98,7 +98,16 @@ func unpackGzip(ctx context.Context, s *sink, f *os.File) error {
 	}
 	s.read = func() int64 { return count.n }
 	// The bytes between the files of a tar are read too, and are also limited.
-	return unpackTar(ctx, s, io.LimitReader(z, 2*mostBytes))
+	unzipped := io.LimitReader(z, 2*mostBytes)
+	if err := unpackTar(ctx, s, unzipped); err != nil {
+		return err
+	}
+	// The checksum is behind the end of the tar. Other bytes may follow it, which gzip calls an
+	// invalid header.
+	if _, err := io.Copy(io.Discard, unzipped); !errors.Is(err, gzip.ErrHeader) {
+		return damaged(err)
+	}
+	return nil
 }
 
 func unpackTar(ctx context.Context, s *sink, r io.Reader) error {

@@ -73,7 +73,7 @@ var names = map[string]pattern.Pattern{
 // check refuses a plugin that cannot be installed as it is.
 func (p Plugin) check() error {
 	if len(p.Problems) > 0 {
-		return &SourceError{why: fmt.Sprintf("%s: its manifest has %d problems: %s", p.ID(), len(p.Problems), dialect.FirstProblem(p.Problems)),
+		return &SourceError{why: fmt.Sprintf("%s: its manifest is not valid: %s", p.ID(), dialect.FirstProblem(p.Problems)),
 			fix: "tell its author, or correct a copy and install that"}
 	}
 	if name, ok := names[p.Dialect]; !ok || !name.MatchString(p.Name) {

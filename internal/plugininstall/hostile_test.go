@@ -171,6 +171,25 @@ func TestHostileArchives(t *testing.T) {
 		}
 		refused(t, archiveFile(t, "x.zip", []byte("PK\x03\x04abc")))
 	})
+	t.Run("another checksum, or none", func(t *testing.T) { // gzip has it behind the end of the tar
+		data, err := os.ReadFile(tarOf(t, plugin...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checksum := len(data) - 8
+		refusedFor(t, archiveFile(t, "x.tar.gz", data[:checksum]), "EOF")
+		data[checksum] ^= 1
+		refusedFor(t, archiveFile(t, "x.tar.gz", data), "checksum")
+	})
+	t.Run("other bytes behind the end are ignored", func(t *testing.T) {
+		data, err := os.ReadFile(tarOf(t, plugin...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newHouse(t).install(archiveFile(t, "x.tar.gz", append(data, "a signature, and more than ten bytes"...)), PlaceOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("a hole that is larger than the archive", func(t *testing.T) { refused(t, sparseTar(t)) })
 	t.Run("a list that is longer than it says", func(t *testing.T) { refusedFor(t, lyingZip(t), "too many files") })
 	t.Run("a list that is too long", func(t *testing.T) {

@@ -58,6 +58,9 @@ func (a *Agents) read(r *reading) error {
 	if a.Cut = len(data) > MostAgents; a.Cut {
 		data = wholeLines(data[:MostAgents])
 	}
+	if !isText(data) {
+		return errNoText
+	}
 	a.Text = strings.TrimSpace(plain(string(data)))
 	return nil
 }
@@ -68,7 +71,10 @@ func wholeLines(data []byte) []byte {
 	if i := strings.LastIndexByte(string(data), '\n'); i > 0 {
 		return data[:i]
 	}
-	for len(data) > 0 && !utf8.Valid(data[max(0, len(data)-utf8.UTFMax):]) && !utf8.RuneStart(data[len(data)-1]) {
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRune(data); r != utf8.RuneError || size != 1 {
+			break
+		}
 		data = data[:len(data)-1]
 	}
 	return data

@@ -1,9 +1,18 @@
 package projectfiles
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
+
+// errNoText says why a file for people is not used.
+var errNoText = errors.New("it is not a text in UTF-8")
+
+// isText reports whether the content of a file is text.
+func isText(data []byte) bool { return bytes.IndexByte(data, 0) < 0 && utf8.Valid(data) }
 
 // plain removes characters that a reader does not see: control characters and invisible ones, which
 // could hide words from a person who reviews a file. Some scripts and emoji need joiners and

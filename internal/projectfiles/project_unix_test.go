@@ -281,3 +281,23 @@ func (b *bed) reads(what string, want bool) {
 		b.Errorf("%s: %+v, %v", what, agents, prompts)
 	}
 }
+
+// TestTextsAreTexts: AGENTS.md and prompts that are not text are left out, with the reason. A
+// character that the limit cuts in two is no fault.
+func TestTextsAreTexts(t *testing.T) {
+	b := newBed(t)
+	const prompt = PromptsDir + "/x.md"
+	for text, good := range map[string]bool{"caf\u00e9": true, "caf\xe9": false, "a\x00b": false, "a" + strings.Repeat("é", MostAgents): true} {
+		b.write(AgentsFile, text)
+		if a := b.store.Agents(b.root); (a.Err == nil) != good || good != strings.Contains(a.Prompt(), "é") || !good && !strings.Contains(a.Banner(), "left out: it is not a text") {
+			t.Errorf("%.10q: %v, %.100q", text, a.Err, a.Prompt())
+		}
+		if len(text) > mostPrompt {
+			continue
+		}
+		b.write(prompt, text)
+		if found, problems := b.store.Prompts(b.root, nil); len(found) == 1 != good || len(problems) == 0 != good {
+			t.Errorf("%.10q: %v, %v", text, found, problems)
+		}
+	}
+}

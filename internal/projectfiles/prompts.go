@@ -111,6 +111,9 @@ func (r *reading) prompt(file string, taken func(string) bool) (Prompt, error) {
 	if err != nil {
 		return Prompt{}, err
 	}
+	if !isText(data) {
+		return Prompt{}, errNoText
+	}
 	about, text := header(plain(string(data)))
 	if text == "" {
 		return Prompt{}, errors.New("it is empty")

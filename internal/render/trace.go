@@ -19,8 +19,8 @@ func Trace(w io.Writer, out *hook.Outcome, o Options) error {
 	for i := range out.Steps {
 		rows[i] = stepRow(i, &out.Steps[i], spec.Mode)
 	}
-	for i, row := range tableLines(rows, o, 0) {
-		fmt.Fprintln(&b, "  "+row)
+	for i, row := range tableLines(rows, o, max(o.Width-len(traceIndent), 0)) {
+		fmt.Fprintln(&b, traceIndent+row)
 		for _, line := range o.stepDetail(&out.Steps[i]) {
 			fmt.Fprintln(&b, o.paint(StyleDim, stepIndent)+line)
 		}
@@ -29,6 +29,9 @@ func Trace(w io.Writer, out *hook.Outcome, o Options) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// traceIndent is before the row of a step.
+const traceIndent = "  "
 
 // stepIndent is the gutter below the name of a step, before its details.
 const stepIndent = "     │ "
@@ -108,10 +111,11 @@ func (o Options) stepDetail(s *hook.Step) []string {
 	width := max(o.width()-len([]rune(stepIndent)), 20)
 	var out []string
 	if s.Err != nil {
-		out = append(out, o.Paint(StyleRed, cause(s.Err)), o.paint(StyleDim, consequence(s.Action)))
+		out = append(out, o.wrapped(StyleRed, cause(s.Err), width)...)
+		out = append(out, o.paint(StyleDim, consequence(s.Action)))
 	}
 	for _, note := range s.Notes {
-		out = append(out, o.Paint(StyleYellow, "note: "+note))
+		out = append(out, o.wrapped(StyleYellow, "note: "+note, width)...)
 	}
 	out = append(out, o.changes(s.Diff(), width)...)
 	if o.Verbose {
@@ -121,6 +125,19 @@ func (o Options) stepDetail(s *hook.Step) []string {
 	if o.Wire {
 		out = append(out, o.messageLine("sent", s.Sent, width)...)
 		out = append(out, o.messageLine("received", s.Received, width)...)
+	}
+	return out
+}
+
+// wrapped returns one line of foreign text in a style. On a screen it is broken at words into lines
+// of the given width.
+func (o Options) wrapped(s Style, text string, width int) []string {
+	if o.Width == 0 {
+		width = 0
+	}
+	out := strings.Split(Wrap(Line(text), width, ""), "\n")
+	for i := range out {
+		out[i] = o.paint(s, out[i])
 	}
 	return out
 }
@@ -195,7 +212,7 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 	if len(out.Steps) == 0 {
 		line += o.paint(StyleDim, "  "+o.whyNoPlugin(out.Point))
 	}
-	fmt.Fprintln(b, line)
+	fmt.Fprintln(b, Wrap(line, o.Width, "  "))
 	if out.Reason != "" {
 		o.labelled(b, "reason", out.Reason)
 	}
@@ -235,7 +252,8 @@ func (o Options) whyNoPlugin(p hook.Point) string {
 
 // labelled writes foreign text after a label, with further lines below the first.
 func (o Options) labelled(b *strings.Builder, label, text string) {
-	for i, line := range lines(text) {
+	const indent = len("  reason   ")
+	for i, line := range strings.Split(Wrap(Block(text), o.Width-indent, ""), "\n") {
 		if i > 0 {
 			label = ""
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -169,6 +171,21 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// TestPlacesThatAllUsersRead: a place for plugins of all users is not closed to them if it is created
+// because a plugin may write around it.
+func TestPlacesThatAllUsersRead(t *testing.T) {
+	needNamespaces(t)
+	defer unix.Umask(unix.Umask(0o022))
+	dir := t.TempDir()
+	o := Options{Guarded: []Place{{Path: dir + "/lib/plugins", Make: true, Shared: true}, {Path: dir + "/own", Make: true}}, Grants: grants(t, "write:fs:"+dir)}
+	expect(t, sh(o, "echo ran"), "ran")
+	for path, mode := range map[string]os.FileMode{"/lib": 0o755, "/lib/plugins": 0o755, "/own": 0o700} {
+		if info, err := os.Stat(dir + path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v, want %o", path, info, err, mode)
 		}
 	}
 }

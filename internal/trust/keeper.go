@@ -70,24 +70,32 @@ type Options struct {
 type Keeper struct {
 	o     Options
 	cache *cache
+	first func() error // reads the lock, once
 
 	mu    sync.Mutex // protects the fields below
 	lock  *Lock
 	state filestate.State // of the lock's file, when it was read
 }
 
-// Open reads the lock.
-func Open(o Options) (*Keeper, error) {
+// NewKeeper returns a keeper of the lock. [Keeper.Read] reads it.
+func NewKeeper(o Options) *Keeper {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	k := &Keeper{o: o, cache: newCache(o.Cache, o.Log)}
-	if o.Policy == Off {
-		return k, nil
-	}
-	_, err := k.current()
-	return k, err
+	k.first = sync.OnceValue(func() error {
+		if o.Policy == Off {
+			return nil
+		}
+		_, err := k.current()
+		return err
+	})
+	return k
 }
+
+// Read reads the lock before the first plugin is judged. It is read once, however often Read is
+// called: if it is damaged later, that is the verdict on each plugin.
+func (k *Keeper) Read() error { return k.first() }
 
 // Policy returns what the keeper was opened with.
 func (k *Keeper) Policy() Policy { return k.o.Policy }

@@ -21,7 +21,7 @@ type reader struct {
 func newReader(t *testing.T) reader {
 	t.Helper()
 	s := newStage(t)
-	k, err := Open(Options{Policy: Record, Path: s.lock, Texts: filepath.Join(t.TempDir(), "texts"), Secrets: func() []string { return []string{"hunter2hunter2", "1"} }})
+	k, err := open(Options{Policy: Record, Path: s.lock, Texts: filepath.Join(t.TempDir(), "texts"), Secrets: func() []string { return []string{"hunter2hunter2", "1"} }})
 	if err != nil {
 		t.Fatal(err)
 	}

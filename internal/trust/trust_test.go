@@ -23,6 +23,12 @@ type stage struct {
 	cache string
 }
 
+// open returns a keeper that has read the lock.
+func open(o Options) (*Keeper, error) {
+	k := NewKeeper(o)
+	return k, k.Read()
+}
+
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	home := t.TempDir()
@@ -46,7 +52,7 @@ func (s *stage) plugin(capabilities ...string) Plugin {
 
 func (s *stage) judge(policy Policy, p Plugin) Verdict {
 	s.t.Helper()
-	k, err := Open(Options{Policy: policy, Path: s.lock, Cache: s.cache})
+	k, err := open(Options{Policy: policy, Path: s.lock, Cache: s.cache})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -77,7 +83,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%v", v.Err)
 		}
 	}
-	k, err := Open(Options{Policy: Record, Path: s.lock})
+	k, err := open(Options{Policy: Record, Path: s.lock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +187,7 @@ func TestDamagedLock(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(s.lock), 0o755), os.WriteFile(s.lock, []byte(text), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Open(Options{Policy: Record, Path: s.lock})
+			_, err := open(Options{Policy: Record, Path: s.lock})
 			bad, ok := errors.AsType[*document.Error](err)
 			if !ok || !strings.Contains(bad.Problems[0].Fix, "remove "+s.lock) {
 				t.Errorf("%v", err)
@@ -294,7 +300,7 @@ func TestLinkOfPlugin(t *testing.T) {
 // TestExempt: a plugin in development is not judged.
 func TestExempt(t *testing.T) {
 	s := newStage(t)
-	k, err := Open(Options{Policy: Locked, Path: s.lock, Exempt: []string{s.dir}})
+	k, err := open(Options{Policy: Locked, Path: s.lock, Exempt: []string{s.dir}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestNothingIsGrantedWithoutTheLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.want(s.judge(Record, s.plugin("net:a:1")), New)
-			k, err := Open(Options{Policy: Record, Path: s.lock})
+			k, err := open(Options{Policy: Record, Path: s.lock})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,10 +39,10 @@ func (s *screen) listApprovals() {
 		pairs = append(pairs, [2]string{fmt.Sprintf("%3d  %s", i+1, r), ruleText(r)})
 	}
 	if len(pairs) == 0 {
-		s.printNote("no command is remembered for " + render.Line(s.approver.project().Root) + ": press p at a question to do so")
+		s.printNote("no command is remembered for " + render.Line(s.short(s.approver.project().Root)) + ": press p at a question to do so")
 	} else {
 		s.printPairs(pairs)
-		s.printNote("in " + render.Line(s.approver.project().Root) + "; /approvals remove NUMBER withdraws one")
+		s.printNote("in " + render.Line(s.short(s.approver.project().Root)) + "; /approvals remove NUMBER withdraws one")
 	}
 	if tools := s.approver.tools(); len(tools) > 0 {
 		s.printNote("in this session, always: " + render.Line(strings.Join(tools, ", ")))

@@ -205,7 +205,7 @@ func (s *screen) showSession(string) tea.Cmd {
 		{"session", this.ID},
 		{"title", this.Title},
 		{"begun", whenText(this.CreatedAt)},
-		{"in", this.WorkingDir},
+		{"in", s.short(this.WorkingDir)},
 		{"resume", s.resume + " " + this.ID},
 	}))
 	return nil

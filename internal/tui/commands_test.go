@@ -103,6 +103,9 @@ func TestCommands(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/model")
 			d.wantPrinted("provider  test", "model     scripted", "window    200k tokens")
+			d.enter("hello")
+			d.enter("/model")
+			d.wantPrinted("used      1.3k tokens", "context   12k, 6% of 200k")
 		})
 	})
 	t.Run("compact reports the result", func(t *testing.T) {

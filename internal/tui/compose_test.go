@@ -162,6 +162,16 @@ func TestShell(t *testing.T) {
 			d.wantLive("Ask anything")
 		})
 	})
+	t.Run("a Ctrl-C that comes just after its end does not leave", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.advance(2 * leavePause)
+			d.enter("!ls")
+			d.keys("ctrl+c")
+			if d.quit {
+				t.Error("the program left")
+			}
+		})
+	})
 	t.Run("it is refused during a turn", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hang")

@@ -24,6 +24,15 @@ func (c *contextSize) estimate(messages []model.Message) {
 	*c = contextSize{tokens: model.Estimate(messages), about: true}
 }
 
+// status returns the text for the status line.
+func (c *contextSize) status(window int) string {
+	text := c.text(window)
+	if text == "" || window <= 0 {
+		return text
+	}
+	return "context " + text
+}
+
 // text returns the size, and its share of the model's window if that is known.
 func (c *contextSize) text(window int) string {
 	if c.tokens == 0 {
@@ -36,7 +45,7 @@ func (c *contextSize) text(window int) string {
 	if window <= 0 {
 		return size + " tokens in context"
 	}
-	return fmt.Sprintf("context %s, %s of %s", size, share(c.tokens, window), thousands(window))
+	return fmt.Sprintf("%s, %s of %s", size, share(c.tokens, window), thousands(window))
 }
 
 // share returns a part in percent. A part above 0 is never 0%.

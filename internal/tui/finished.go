@@ -17,8 +17,10 @@ func (l look) replyMark() string { return l.paint(render.StyleGreen, markReply) 
 // printUser prints a message of the user.
 func (s *screen) printUser(text string) { s.printer.add(blockUser, s.look.userLines(text)) }
 
+// userLines draws a message of the user. Of a long one, such as a pasted file, it draws the
+// beginning and the end.
 func (l look) userLines(text string) []string {
-	lines := wrap(render.Block(text), l.cols()-len(gap))
+	lines := wrap(render.Block(fewerLines(text)), l.cols()-len(gap))
 	for i := range lines {
 		lines[i] = l.bold(lines[i])
 	}

@@ -91,6 +91,22 @@ func TestPaste(t *testing.T) {
 			t.Errorf("sent %q", sent)
 		}
 	})
+	t.Run("of a long message the screen shows the beginning and the end", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			var text strings.Builder
+			for i := range 2000 {
+				fmt.Fprintf(&text, "pasted %04d\n", i)
+			}
+			d.send(tea.PasteMsg{Content: text.String()})
+			d.keys("enter")
+			mine, _, _ := strings.Cut(d.scrollback(), "you said")
+			if !strings.Contains(mine, "❯ pasted 0000\n") || !strings.Contains(mine, "… 1960 lines are left out …") || !strings.Contains(mine, "pasted 1999\n") ||
+				strings.Count(mine, "pasted") != ranLines {
+				t.Errorf("shown:\n%s", mine)
+			}
+			d.wantSent(strings.TrimSpace(text.String()))
+		})
+	})
 	t.Run("two long pastes have two marks", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			a, b := strings.Repeat("a\n", 30), strings.Repeat("b\n", 40)

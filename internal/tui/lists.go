@@ -20,7 +20,7 @@ func (s *screen) hello() {
 	this, info := s.talk.Session(), s.talk.Model()
 	s.printer.add(blockNote, []string{
 		render.Cut(s.look.bold("patchbay chat")+s.look.dim(" · "+modelName(info)+" · /help"), s.look.cols()),
-		s.look.dim(render.Cut(render.Line(this.WorkingDir), s.look.cols())),
+		s.look.dim(render.Cut(render.Line(s.short(this.WorkingDir)), s.look.cols())),
 	})
 	s.printBanner()
 	if info.Offline {

@@ -29,12 +29,13 @@ type SessionRow struct {
 // filters them.
 type picker struct {
 	rows   []SessionRow
+	more   bool // there are older ones, which are not in rows
 	filter string
 	chosen int // among the shown ones
 	now    time.Time
 }
 
-func newPicker(rows []SessionRow) *picker {
+func newPicker(rows []SessionRow, more bool) *picker {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b SessionRow) int {
 		if a.Here != b.Here {
@@ -45,7 +46,7 @@ func newPicker(rows []SessionRow) *picker {
 		}
 		return b.Used.Compare(a.Used)
 	})
-	return &picker{rows: rows, now: time.Now()}
+	return &picker{rows: rows, more: more, now: time.Now()}
 }
 
 // found returns the sessions that have every word of the filter in title, directory or id.
@@ -120,10 +121,7 @@ func (p *picker) narrow(filter string) {
 // lines draws the picker in the given rows.
 func (p *picker) lines(l look, room int) []string {
 	found := p.found()
-	count := fmt.Sprintf("%d of %d", len(found), len(p.rows))
-	if len(found) == len(p.rows) {
-		count = render.Count(len(p.rows), "session")
-	}
+	count := p.count(len(found))
 	typed := l.dim("type to filter")
 	if p.filter != "" {
 		typed = render.Line(p.filter)
@@ -132,6 +130,18 @@ func (p *picker) lines(l look, room int) []string {
 	keys := l.dim(render.Cut("↑↓ choose · enter goes on with it · esc leaves the list", l.cols()))
 	out = append(out, p.list(l, found, max(room-len(out)-2, 1))...)
 	return clip(append(out, "", keys), max(room, 1))
+}
+
+// count says how many sessions are shown, and whether they are all.
+func (p *picker) count(found int) string {
+	all := fmt.Sprint(len(p.rows))
+	if p.more {
+		all = "the newest " + all
+	}
+	if found < len(p.rows) {
+		return fmt.Sprintf("%d of %s", found, all)
+	}
+	return strings.Replace(render.Count(len(p.rows), "session"), fmt.Sprint(len(p.rows)), all, 1)
 }
 
 // list draws the sessions around the chosen one, with a line before those of other directories.
@@ -217,9 +227,9 @@ func ago(d time.Duration) string {
 }
 
 // PickSession lets the user choose a session, and returns its id, or [ErrGivenUp] if none was
-// chosen. The list does not stay on the screen.
-func PickSession(ctx context.Context, o Options, rows []SessionRow) (string, error) {
-	m := &pickerProgram{picker: newPicker(rows), look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}}
+// chosen. more reports that there are older sessions. The list does not stay on the screen.
+func PickSession(ctx context.Context, o Options, rows []SessionRow, more bool) (string, error) {
+	m := &pickerProgram{picker: newPicker(rows, more), look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}}
 	options := []tea.ProgramOption{tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithContext(ctx), tea.WithoutSignalHandler()}
 	if o.NoColor {
 		options = append(options, tea.WithColorProfile(colorprofile.Ascii))

@@ -97,6 +97,14 @@ func TestSessions(t *testing.T) {
 			}
 		})
 	})
+	t.Run("one empty line is above the list", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("/sessions")
+			if live := d.live(); !strings.HasPrefix(live, "\nGo on with") {
+				t.Errorf("%q", live)
+			}
+		})
+	})
 	t.Run("leaving says how to resume it, if something was said", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
@@ -122,7 +130,7 @@ func TestPickerFits(t *testing.T) {
 	}
 	for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 6}, {10, 3}} {
 		l := look{width: size[0], height: size[1]}
-		p := newPicker(rows)
+		p := newPicker(rows, false)
 		p.chosen = 700
 		lines := p.lines(l, l.height)
 		if len(lines) > l.height {
@@ -135,6 +143,21 @@ func TestPickerFits(t *testing.T) {
 		}
 		if size[1] > 10 && !strings.Contains(strings.Join(lines, "\n"), markUser+"日") {
 			t.Errorf("%v: the chosen one is not seen:\n%s", size, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// TestThePickerSaysWhatItLeavesOut: if there are older sessions than those in the list, it says so.
+func TestThePickerSaysWhatItLeavesOut(t *testing.T) {
+	rows := []SessionRow{{ID: "ses_a", Title: "hen"}, {ID: "ses_b", Title: "fox"}}
+	for _, tt := range []struct {
+		more         bool
+		filter, want string
+	}{{false, "", "  2 sessions"}, {true, "", "  the newest 2 sessions"}, {false, "fox", "  1 of 2"}, {true, "fox", "  1 of the newest 2"}} {
+		p := newPicker(rows, tt.more)
+		p.narrow(tt.filter)
+		if head := p.lines(look{width: 80, height: 24}, 20)[0]; !strings.HasSuffix(head, tt.want) {
+			t.Errorf("%q, want %q", head, tt.want)
 		}
 	}
 }

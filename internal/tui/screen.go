@@ -24,7 +24,8 @@ type screen struct {
 	log      *slog.Logger
 	calls    calls // the running calls to talk
 	edit     func(context.Context, string) (string, error)
-	offline  string // replaces the text about choosing a model
+	offline  string                   // replaces the text about choosing a model
+	short    func(path string) string // how a path is shown
 
 	look    look
 	ready   bool // the terminal has reported its size
@@ -71,6 +72,9 @@ func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 		look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(o.Out)}
 	if s.approver == nil {
 		s.approver = NewApprover()
+	}
+	if s.short = o.Short; s.short == nil {
+		s.short = func(path string) string { return path }
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

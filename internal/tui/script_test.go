@@ -45,7 +45,7 @@ func newScripted() *scripted {
 	return &scripted{info: model.Info{Provider: "test", Name: "scripted", Window: 200_000}, saved: map[string]string{}}
 }
 
-func (c *scripted) Sessions(context.Context) ([]SessionRow, error) { return c.others, nil }
+func (c *scripted) Sessions(context.Context) ([]SessionRow, bool, error) { return c.others, false, nil }
 
 func (c *scripted) Switch(_ context.Context, id string) error {
 	c.mu.Lock()
@@ -298,6 +298,12 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 		p.say("half an ")
 		why := "model: 503"
 		return &chat.Result{Status: session.Failed, Error: &why}, errors.New("model: 503 service unavailable")
+	},
+	"stuck": func(p *player) (*chat.Result, error) { // in a plugin, until the user interrupts
+		<-p.ctx.Done()
+		p.fire(hook.TurnInput, `{"message":"x"}`, hook.Hook{Plugin: "slow", Dialect: "scaffold", Name: "post_user_input",
+			Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, context.Cause(p.ctx) }})
+		return p.interrupted("")
 	},
 	"retry": func(p *player) (*chat.Result, error) {
 		p.say("void text")

@@ -13,8 +13,9 @@ import (
 
 // A SessionChanger changes to another session.
 type SessionChanger interface {
-	// Sessions returns the sessions that can be resumed, in any order.
-	Sessions(ctx context.Context) ([]SessionRow, error)
+	// Sessions returns the sessions that can be resumed, in any order. more reports that there are
+	// older ones.
+	Sessions(ctx context.Context) (rows []SessionRow, more bool, err error)
 	// Switch ends this session and resumes the one with this id; "" begins a new one. Then Session
 	// and History are those of the other session. After an error nothing has changed.
 	Switch(ctx context.Context, id string) error
@@ -23,6 +24,7 @@ type SessionChanger interface {
 // sessionsMsg is the answer to /sessions.
 type sessionsMsg struct {
 	rows []SessionRow
+	more bool // there are older ones
 	err  error
 }
 
@@ -49,8 +51,8 @@ func (s *screen) work(doing string, do func(context.Context) tea.Msg) tea.Cmd {
 // listSessions opens the picker.
 func (s *screen) listSessions(string) tea.Cmd {
 	return s.work("looking for sessions", func(ctx context.Context) tea.Msg {
-		rows, err := s.talk.Sessions(ctx)
-		return sessionsMsg{rows, err}
+		rows, more, err := s.talk.Sessions(ctx)
+		return sessionsMsg{rows, more, err}
 	})
 }
 
@@ -65,7 +67,7 @@ func (s *screen) sessionsFound(msg sessionsMsg) tea.Cmd {
 	case len(msg.rows) == 0:
 		s.printNote("there is no other session yet")
 	default:
-		s.picker = newPicker(msg.rows)
+		s.picker = newPicker(msg.rows, msg.more)
 		return nil
 	}
 	return s.sendQueued()
@@ -111,7 +113,7 @@ func (s *screen) switched(msg switchedMsg) tea.Cmd {
 		s.printNote("a new session; /sessions has the one before")
 	} else {
 		s.printNote(render.Line(this.Title))
-		s.printNote(render.Line(this.WorkingDir))
+		s.printNote(render.Line(s.short(this.WorkingDir)))
 	}
 	s.printPast()
 	return tea.Batch(s.refreshPlugins, s.sendQueued())

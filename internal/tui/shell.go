@@ -57,7 +57,7 @@ func (s *screen) runShell(line string) tea.Cmd {
 
 // ranShell shows the output of a command, and keeps it for the next message.
 func (s *screen) ranShell(msg ranMsg) tea.Cmd {
-	s.busy, s.stopBusy = "", nil
+	s.busy, s.stopBusy, s.ended = "", nil, time.Now()
 	if msg.err != nil {
 		s.printError(errorText(msg.err))
 		return s.sendQueued()

@@ -19,7 +19,7 @@ func (t *stream) proseCut(l look) cut {
 		return verseCut(l, text, width)
 	}
 	drawn := l.markdown(text, width)
-	const under = 2 // lines: the last, and one for a word that may still grow
+	const under = 1 // the last line, which still grows
 	for n := len(drawn) - under; n > 0; n-- {
 		at := afterFields(text, len(strings.Fields(ansi.Strip(strings.Join(drawn[:n], " ")))))
 		if !opensMark(text[:at]) && !beginsBlock(text[at:]) && slices.Equal(l.markdown(text[:at], width), drawn[:n]) {

@@ -83,11 +83,12 @@ type Options struct {
 	Out io.Writer // the same terminal
 
 	NoColor     bool
-	HistoryFile string       // where the typed messages are stored; "": nowhere
-	Approver    *Approver    // asks the user about tools; nil: no questions
-	Resume      string       // the command that resumes a session, before its id; "": DefaultResume
-	Hint        string       // shown if the offline model answers, instead of how to choose a model; "": how to choose one
-	Logger      *slog.Logger // nil: no log
+	HistoryFile string                   // where the typed messages are stored; "": nowhere
+	Approver    *Approver                // asks the user about tools; nil: no questions
+	Resume      string                   // the command that resumes a session, before its id; "": DefaultResume
+	Short       func(path string) string // shortens a path for the reader; nil: paths are shown whole
+	Hint        string                   // shown if the offline model answers, instead of how to choose a model; "": how to choose one
+	Logger      *slog.Logger             // nil: no log
 
 	// Edit opens a text in the user's editor, which uses the terminal meanwhile; nil: there is no
 	// editor.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -191,9 +192,11 @@ func (s *screen) pointEvent(e *chat.Event) {
 		t.dropped++
 	}
 	for i := range out.Steps {
-		if step := &out.Steps[i]; step.Err != nil {
-			s.printWarning(stepFailure(out.Point, step))
+		step := &out.Steps[i]
+		if step.Err == nil || t.interrupted && errors.Is(step.Err, context.Canceled) { // the user ended the call: the plugin is not to blame
+			continue
 		}
+		s.printWarning(stepFailure(out.Point, step))
 	}
 }
 

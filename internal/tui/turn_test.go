@@ -158,6 +158,16 @@ func TestInterrupt(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a plugin that was interrupted is not blamed", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("stuck")
+			d.keys("esc")
+			d.wantPrinted("interrupted after")
+			d.wantNowhere("plugin slow failed")
+			d.enter("/trace")
+			d.wantPrinted("slow  scaffold  post_user_input  failed") // the trace has it
+		})
+	})
 	t.Run("Ctrl-C at an empty prompt leaves, as the screen says", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.wantLive("ctrl+c leaves")

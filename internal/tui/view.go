@@ -50,7 +50,7 @@ func (s *screen) bottom() ([]string, *tea.Cursor) {
 	case len(s.questions) > 0:
 		return s.askLines(room - 1)
 	case s.picker != nil:
-		return append([]string{""}, s.picker.lines(s.look, room-1)...), nil
+		return s.picker.lines(s.look, room-1), nil // the live part above ends with an empty line
 	case s.wizard != nil:
 		return clip(s.wizard.lines(s.look), room), nil
 	}
@@ -181,7 +181,7 @@ func (l look) working(what string, elapsed time.Duration, hint string) string {
 // terminal the last are left out.
 func (s *screen) status() string {
 	hint := s.hint()
-	parts := []string{modelName(s.talk.Model()), s.context.text(s.talk.Model().Window), pluginCount(s.plugins), s.talk.Session().ID}
+	parts := []string{modelName(s.talk.Model()), s.context.status(s.talk.Model().Window), pluginCount(s.plugins), s.talk.Session().ID}
 	line, width := "", ansi.StringWidth(hint)
 	for _, part := range parts {
 		longer := line + " · " + part

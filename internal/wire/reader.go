@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	firstBuffer = 16 << 10  // the first size of a buffer: most messages fit, and sixteen idle plugins cost little
+	leastBuffer = 4 << 10   // the first size of a buffer, and the least room for a read: a handshake fits
+	firstBuffer = 16 << 10  // the next size, with many calls under way or a longer line
 	keepBuffer  = 256 << 10 // a buffer larger than this is not kept after its line
 	headSize    = 512       // bytes of the beginning of a line over the limit that are kept, to look for its id
 	tailSize    = 64        // bytes of its end that are kept
@@ -160,11 +161,11 @@ func (r *Reader) makeRoom() {
 		r.buf, r.next, r.seen = r.home, 0, 0
 		r.home = nil
 	}
-	if cap(r.buf)-len(r.buf) >= firstBuffer/4 && left > 0 {
+	if cap(r.buf)-len(r.buf) >= leastBuffer && left > 0 {
 		return
 	}
 	to := r.buf[:0]
-	if cap(r.buf)-left < firstBuffer/4 {
+	if cap(r.buf)-left < leastBuffer {
 		to = r.larger(left)
 	}
 	r.seen -= r.next
@@ -177,15 +178,18 @@ func (r *Reader) makeRoom() {
 // buffer again from its first size, which allocates four times the size of the line and copies it
 // once more.
 func (r *Reader) larger(left int) []byte {
-	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+firstBuffer/4), r.max+firstBuffer
 	if cap(r.buf) == 0 {
+		return make([]byte, 0, leastBuffer)
+	}
+	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+leastBuffer), r.max+firstBuffer
+	if size == firstBuffer {
 		return make([]byte, 0, size)
 	}
 	b := pooled(size, most)
 	if b == nil {
 		return make([]byte, 0, size)
 	}
-	if cap(r.buf) == firstBuffer {
+	if cap(r.buf) <= firstBuffer {
 		r.home = r.buf[:0]
 	}
 	return b

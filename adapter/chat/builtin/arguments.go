@@ -24,7 +24,7 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &given); err != nil {
-		return fmt.Errorf("the arguments are not a JSON object: %w", err)
+		return fmt.Errorf("the arguments are not a JSON object: %.80q", raw)
 	}
 	if err := checkDuplicates(raw, given); err != nil {
 		return err

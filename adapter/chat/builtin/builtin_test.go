@@ -160,7 +160,7 @@ func TestArguments(t *testing.T) {
 			`{"path":null}`:          `"path" is missing`,
 			`{"pathh":"a"}`:          `"pathh" is not an argument: did you mean "path"?`,
 			`{"filename":"a"}`:       `"filename" is not an argument, these are: limit, offset, path`,
-			`["a"]`:                  "not a JSON object",
+			`["a"]`:                  `not a JSON object: "[\"a\"]"`,
 			`{"path":7}`:             `"path" must be a string, not number`,
 			`{"path":{"content":1}}`: `"path" must be a string, not object`,
 		} {

@@ -54,7 +54,9 @@ func parseInfo(stdout []byte, file string) (*manifest, error) {
 func (m *manifest) readName(raw json.RawMessage) error {
 	name, ok := rawjson.Unquote(raw)
 	switch {
-	case !ok || name == "":
+	case !ok && !dialect.Missing(raw):
+		return fmt.Errorf("info: name is not a string: %q", cut(raw))
+	case name == "":
 		return errors.New("info has no name")
 	case name != m.Name:
 		m.Called = name

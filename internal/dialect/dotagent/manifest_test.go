@@ -17,7 +17,7 @@ func TestInfo(t *testing.T) {
 		{"null is missing", `{"name":"roam","version":null,"kinds":["sink"],"platforms":null,"schema":null}`, "", ""},
 		{"no name", `{"kinds":["sink"]}`, "no name", ""},
 		{"an empty name", `{"name":""}`, "no name", ""},
-		{"a name that is not a string", `{"name":7}`, "no name", ""},
+		{"a name that is not a string", `{"name":7}`, "name is not a string", ""},
 		{"the file's name counts", `{"name":"Roam Research","kinds":["sink"]}`, "", `calls itself "Roam Research"`},
 		{"an unknown kind is broken", `{"name":"roam","kinds":["sinks"]}`, `unknown kind "sinks"; did you mean "sink"?`, ""},
 		{"kinds that are not a list", `{"name":"roam","kinds":"sink"}`, "kinds is not a list of strings", ""},

@@ -74,6 +74,8 @@ func play(behaviour string) (code int) {
 
 const refusal = `{"status":"error","error":"vault not found","code":"VAULT_NOT_FOUND"}`
 
+// misbehaviours are what fakes do. Every fake is this program, so a long text is made only by the
+// fake that prints it.
 var misbehaviours = map[string]func() int{
 	"hook crash":                  plugtest.Says("", "", 3),
 	"hook words":                  plugtest.Says("", "Traceback:\n  boom", 3),
@@ -88,8 +90,8 @@ var misbehaviours = map[string]func() int{
 	"hook empty":                  plugtest.Says(" \n", "", 0),
 	"hook bare":                   plugtest.Says(`{"status":"ok"}`, "", 0),
 	"hook null":                   plugtest.Says(`{"status":"ok","context":null}`, "", 0),
-	"hook huge":                   plugtest.Says(`{"status":"ok","x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0),
-	"hook chatty":                 plugtest.Says(strings.Repeat("x", 3*mostStdout), "", 0),
+	"hook huge":                   func() int { return plugtest.Says(`{"status":"ok","x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0)() },
+	"hook chatty":                 func() int { return plugtest.Says(strings.Repeat("x", 3*mostStdout), "", 0)() },
 	"hook hang":                   plugtest.Hang,
 	"hook kill-self":              plugtest.KillSelf,
 	"hook outdated":               plugtest.Says("", `{"status":"error","error":"unsupported protocol version"}`, 1),

@@ -32,7 +32,7 @@ type manifest struct {
 func parseManifest(result json.RawMessage) (*manifest, error) {
 	var w manifestJSON
 	if err := json.Unmarshal(result, &w); err != nil {
-		return nil, fmt.Errorf("the manifest is not an object: %w", err)
+		return nil, fmt.Errorf("the manifest is not an object: %.80q", result)
 	}
 	m := &manifest{toolNames: make(map[string]string)}
 	if w.Name == nil && w.MCP != nil {
@@ -79,10 +79,10 @@ func (m *manifest) readName(raw json.RawMessage, fields rawjson.Object) error {
 	return nil
 }
 
-// optional decodes a field that may be missing, null or faulty.
-func (m *manifest) optional(field string, raw json.RawMessage, into any) {
+// optional decodes a field that may be missing, null or faulty. It returns false if it is faulty.
+func (m *manifest) optional(field string, raw json.RawMessage, into any) (ok bool) {
 	if raw == nil || string(raw) == "null" {
-		return
+		return true
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		say := m.warn
@@ -90,7 +90,9 @@ func (m *manifest) optional(field string, raw json.RawMessage, into any) {
 			say = m.lose
 		}
 		say("%s is ignored: %s", field, dialect.JSONMismatch(err))
+		return false
 	}
+	return true
 }
 
 // maxWarnings and maxWarning limit the warnings about one manifest, whose length the plugin
@@ -117,7 +119,9 @@ func complain(list *[]string, format string, args ...any) {
 
 func (m *manifest) readHooks(raw json.RawMessage) {
 	var names []string
-	m.optional("hooks", raw, &names)
+	if !m.optional("hooks", raw, &names) {
+		return
+	}
 	for _, name := range names {
 		switch {
 		case translationOf(name) == nil:

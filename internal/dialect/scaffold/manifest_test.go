@@ -94,6 +94,14 @@ func FuzzParseManifest(tf *testing.F) {
 	})
 }
 
+// TestAManifestThatIsNoObject: the error shows the answer, and names no type of Go.
+func TestAManifestThatIsNoObject(t *testing.T) {
+	_, err := parseManifest(json.RawMessage(`["a"]`))
+	if err == nil || err.Error() != `the manifest is not an object: "[\"a\"]"` {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestMisspeltManifestFields: a misspelt field is a warning that names the one that was meant.
 func TestMisspeltManifestFields(t *testing.T) {
 	m, err := parseManifest(json.RawMessage(`{"name":"a","hook":[],"tools":[{"name":"t","params":[]}]}`))

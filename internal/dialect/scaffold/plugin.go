@@ -11,7 +11,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -63,7 +62,7 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 			reply, err := t.reply(ev, result)
 			reply.Sent = params
 			if len(reply.Notes) > 0 {
-				p.warnOnce(t.name, reply.Notes)
+				p.warnOnce("hook", t.name, reply.Notes)
 			}
 			return reply, err
 		}}
@@ -72,12 +71,12 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 // mostWarned limits how many different notes are logged. The plugin chooses their text.
 const mostWarned = 50
 
-// warnOnce logs each note once. The trace has it for every event.
-func (p *plugin) warnOnce(hookName string, notes []string) {
+// warnOnce logs each note once for a hook or tool. The trace has it for every event.
+func (p *plugin) warnOnce(kind, name string, notes []string) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
 	for _, note := range notes {
-		key := hookName + ": " + note
+		key := name + ": " + note
 		if p.warned[key] || len(p.warned) >= mostWarned {
 			continue
 		}
@@ -85,7 +84,7 @@ func (p *plugin) warnOnce(hookName string, notes []string) {
 			p.warned = make(map[string]bool)
 		}
 		p.warned[key] = true
-		p.launch.rt.Log.Warn(note, "hook", hookName)
+		p.launch.rt.Log.Warn(note, kind, name)
 	}
 }
 
@@ -105,17 +104,10 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	}
 	r, err := toolResult(name, result)
 	r.Sent, r.Received = sent, result
-	if err == nil && r.Success && r.Result == "" && !hasResult(result) {
-		p.launch.rt.Log.Warn("a tool answered without a result, which counts as an empty one; answer with success and result",
-			"tool", name, "answer", excerpt.Of(result, maxWarning))
+	if err == nil {
+		p.warnOnce("tool", name, toolRemarks(result))
 	}
 	return r, err
-}
-
-// hasResult reports whether a tool's answer has the field result.
-func hasResult(answer json.RawMessage) bool {
-	o, err := rawjson.Parse(answer)
-	return err == nil && o.Get("result") != nil
 }
 
 func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error) {

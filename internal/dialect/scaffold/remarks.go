@@ -8,6 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // blockFields are the fields of an answer to pre_tool_execute beside action.
@@ -47,6 +48,29 @@ func remarks(name string, answer hook.Object) []string {
 		if note != "" && len(notes) < dialect.MostUnknown {
 			notes = append(notes, note)
 		}
+	}
+	return notes
+}
+
+// toolRemarks returns what is wrong with the fields of a tool's answer. A tool that says that it has
+// failed in another way than "success":false has succeeded: docs/protocols/scaffold.md, row S54.
+func toolRemarks(answer json.RawMessage) []string {
+	o, err := rawjson.Parse(answer)
+	if err != nil {
+		return nil // the call has failed
+	}
+	var notes []string
+	known := []string{"success", "result"}
+	for _, f := range o {
+		if !slices.Contains(known, f.Name) && nearest.Word(f.Name, known) != "" && len(notes) < dialect.MostUnknown {
+			notes = append(notes, dialect.UnknownField("the answer", f.Name, known))
+		}
+	}
+	if v := o.Get("success"); v != nil && jsonType(v) != wantedType("success") {
+		notes = append(notes, fmt.Sprintf("success is ignored: %s where true or false belongs", jsonType(v)))
+	}
+	if o.Get("result") == nil && string(o.Get("success")) != "false" {
+		notes = append(notes, "the tool answered without a result, which counts as an empty one; answer with success and result")
 	}
 	return notes
 }

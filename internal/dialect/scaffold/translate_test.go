@@ -161,6 +161,23 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
+// TestToolRemarks: fields of a tool's answer that do not count are warnings.
+func TestToolRemarks(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"success":true,"result":"r"}`:    "",
+		`{"success":false,"result":"no"}`:  "",
+		`{"success":false}`:                "",
+		`{"result":{"a":1},"took":5}`:      "",
+		`{"success":"false","result":"r"}`: "success is ignored: a string where true or false belongs",
+		`{"sucess":false,"result":"r"}`:    `the answer has the unknown field "sucess", which is ignored; did you mean "success"?`,
+		`{"success":true}`:                 "the tool answered without a result, which counts as an empty one; answer with success and result",
+	} {
+		if got := strings.Join(toolRemarks(json.RawMessage(answer)), "; "); got != want {
+			t.Errorf("%s: noted %q, want %q", answer, got, want)
+		}
+	}
+}
+
 // TestAStopOfACommandRefusesIt: a result in place of the command would count as its success.
 func TestAStopOfACommandRefusesIt(t *testing.T) {
 	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {

@@ -239,7 +239,7 @@ func startHost(secret string) error {
 	p, err := os.StartProcess(host, []string{host, "-stage", "host"}, &os.ProcAttr{
 		Dir: arenaDir,
 		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + homeDir, "CANARY=" + secret, "ONLY=" + os.Getenv("ONLY"), "WHAT=" + os.Getenv("WHAT"),
-			"LEVEL=" + os.Getenv("LEVEL")},
+			"LEVEL=" + os.Getenv("LEVEL"), "TURN=" + os.Getenv("TURN"), "TURNS=" + os.Getenv("TURNS")},
 		Files: []*os.File{nil, os.Stdout, os.Stderr, slave, master},
 		Sys:   attr,
 	})

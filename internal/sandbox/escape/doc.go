@@ -5,13 +5,14 @@
 // there are canaries: files, servers, processes, queues and keys that no capability grants. An
 // attempt has escaped if it prints the secret of a canary, if a canary has changed, or if the
 // kernel granted it something that no process in a sandbox should have. Every attempt runs twice:
-// free, to show that it can succeed at all, and boxed, where none may. Both runs are made as root
-// and as an ordinary user.
+// free, to show that it can succeed at all, and boxed, where none may. Root and an ordinary user
+// share the attempts: who makes one at the full level leaves it to the other one with Landlock
+// alone. `make soak` lets both make every attempt at both levels.
 //
 //	go test -v ./internal/sandbox/escape                                                    prints the table of attempts
 //	PATCHBAY_ESCAPE=unix-socket go test -v -run TestEscapes ./internal/sandbox/escape       only attempts with that text in their names
 //
-// TestEscapesWithLandlockAlone runs the attempts at the level without namespaces, for which
+// TestEscapesWithLandlockAlone makes the attempts at the level without namespaces, for which
 // docs/security.md promises less. The attempts that may succeed there are listed, and all others
 // must fail.
 //

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
 const (
@@ -67,6 +68,25 @@ type visit struct {
 	what  string
 	level string
 	only  string // run only attempts whose names contain this; if empty, PATCHBAY_ESCAPE counts
+
+	// Of every so many attempts run only the one with number turn. If turns is 0, run all.
+	turn, turns int
+}
+
+// byTurns returns the visits of all users, who share the attempts: each attempt is made by one of
+// them. shift says by whom, so that at another level it is made by the other one. `make soak` lets
+// each user make every attempt, and so does PATCHBAY_ESCAPE.
+func byTurns(level string, shift int) []visit {
+	all := users()
+	var visits []visit
+	for i, uid := range all {
+		v := visit{uid: uid, what: "escapes", level: level}
+		if !soak.Long() && os.Getenv("PATCHBAY_ESCAPE") == "" {
+			v.turn, v.turns = (i+shift)%len(all), len(all)
+		}
+		visits = append(visits, v)
+	}
+	return visits
 }
 
 // inArena runs a host to its end and passes every line that it prints to line.
@@ -83,7 +103,7 @@ func inArena(t *testing.T, v visit, line func([]byte)) {
 	defer runtime.UnlockOSThread()
 	p, err := startStage("arena", []string{
 		fmt.Sprintf("CANARY=canary-%x", secret), "HOST_UID=" + strconv.Itoa(v.uid), "WHAT=" + v.what, "LEVEL=" + v.level,
-		"ONLY=" + cmp.Or(v.only, os.Getenv("PATCHBAY_ESCAPE")),
+		"ONLY=" + cmp.Or(v.only, os.Getenv("PATCHBAY_ESCAPE")), "TURN=" + strconv.Itoa(v.turn), "TURNS=" + strconv.Itoa(v.turns),
 	}, &os.ProcAttr{Files: []*os.File{nil, write, os.Stderr}, Sys: arenaAttr()})
 	write.Close()
 	if err != nil {
@@ -105,14 +125,14 @@ func inArena(t *testing.T, v visit, line func([]byte)) {
 	}
 }
 
-// TestEscapes runs every attempt, free and boxed.
+// TestEscapes makes every attempt, free and boxed.
 func TestEscapes(t *testing.T) {
 	needs(t)
-	for _, uid := range users() {
-		t.Run("as "+userName(uid), func(t *testing.T) {
+	for _, v := range byTurns(full, 0) {
+		t.Run("as "+userName(v.uid), func(t *testing.T) {
 			t.Parallel()
 			var all []attempt
-			inArena(t, visit{uid: uid, what: "escapes", level: full}, func(line []byte) { all = append(all, decoded(t, line)) })
+			inArena(t, v, func(line []byte) { all = append(all, decoded(t, line)) })
 			report(t, all)
 		})
 	}

@@ -68,7 +68,10 @@ func runWhat(c *canaries, b *boxes) error {
 }
 
 func runEscapes(c *canaries, b *boxes) error {
+	turn, _ := strconv.Atoi(os.Getenv("TURN")) // inArena sets them
+	turns, _ := strconv.Atoi(os.Getenv("TURNS"))
 	out := json.NewEncoder(os.Stdout)
+	number := 0
 	for _, l := range languages {
 		names, _, err := runFree(freeSpec{argv: append(l.argv, "list")})
 		if err != nil {
@@ -76,6 +79,9 @@ func runEscapes(c *canaries, b *boxes) error {
 		}
 		for _, name := range strings.Fields(names) {
 			if only := os.Getenv("ONLY"); only != "" && !strings.Contains(l.name+" "+name, only) {
+				continue
+			}
+			if number++; turns > 0 && number%turns != turn {
 				continue
 			}
 			a, err := c.try(b, l.argv, name)

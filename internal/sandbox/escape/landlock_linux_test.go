@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
@@ -87,28 +88,33 @@ func needsLandlock(t *testing.T) {
 	}
 }
 
-// TestEscapesWithLandlockAlone runs every attempt at the level without namespaces. The attempts
+// TestEscapesWithLandlockAlone makes every attempt at the level without namespaces. The attempts
 // that may succeed there are listed, and all others must fail.
 func TestEscapesWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
 	why := byName(unpromised)
-	for _, uid := range users() {
-		t.Run("as "+userName(uid), func(t *testing.T) {
+	var mu sync.Mutex // protects seen
+	seen := make(map[string]bool)
+	t.Cleanup(func() {
+		for name := range why {
+			if !seen[name] && os.Getenv("PATCHBAY_ESCAPE") == "" {
+				t.Errorf("there is no attempt %q", name)
+			}
+		}
+	})
+	for _, v := range byTurns(landlock, 1) {
+		t.Run("as "+userName(v.uid), func(t *testing.T) {
 			t.Parallel()
-			seen := make(map[string]bool)
-			inArena(t, visit{uid: uid, what: "escapes", level: landlock}, func(line []byte) {
+			inArena(t, v, func(line []byte) {
 				a := decoded(t, line)
 				name := a.Language + " " + a.Name
+				mu.Lock()
 				seen[name] = true
+				mu.Unlock()
 				if a.Boxed.Escaped && why[name] == "" {
 					t.Errorf("%s escaped: %s", name, a.Boxed.Why)
 				}
 			})
-			for name := range why {
-				if !seen[name] && os.Getenv("PATCHBAY_ESCAPE") == "" {
-					t.Errorf("there is no attempt %q", name)
-				}
-			}
 		})
 	}
 }
