@@ -175,8 +175,8 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	}
 }
 
-// TestPlacesThatAllUsersRead: a place for plugins of all users is not closed to them if it is created
-// because a plugin may write around it.
+// TestPlacesThatAllUsersRead: a missing place is created if a plugin may write to a directory above
+// it. If the place is for the plugins of all users, all users can read it then.
 func TestPlacesThatAllUsersRead(t *testing.T) {
 	needNamespaces(t)
 	defer unix.Umask(unix.Umask(0o022))

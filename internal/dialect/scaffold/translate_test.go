@@ -161,7 +161,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestToolRemarks: fields of a tool's answer that do not count are warnings.
+// TestToolRemarks: fields of a tool's answer that have no effect cause warnings.
 func TestToolRemarks(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"success":true,"result":"r"}`:    "",
