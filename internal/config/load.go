@@ -48,7 +48,7 @@ func unreadable(what, path string, err error) error {
 	case errors.Is(err, plainfile.ErrKind):
 		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error(), Fix: "put a file there"}}}
 	}
-	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: "`ls -l` shows whose it is, and who may read it"}}}
+	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: "`ls -l` shows its owner and who may read it"}}}
 }
 
 func parseConfig(path string, data []byte) (*Config, error) {

@@ -175,8 +175,8 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	}
 }
 
-// TestPlacesThatAllUsersRead: a missing place is created if a plugin may write to a directory above
-// it. If the place is for the plugins of all users, all users can read it then.
+// TestPlacesThatAllUsersRead: a directory for the plugins of all users stays readable for them, even
+// if Patchbay creates it because a plugin may write in its parent.
 func TestPlacesThatAllUsersRead(t *testing.T) {
 	needNamespaces(t)
 	defer unix.Umask(unix.Umask(0o022))

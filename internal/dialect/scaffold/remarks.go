@@ -52,8 +52,8 @@ func remarks(name string, answer hook.Object) []string {
 	return notes
 }
 
-// toolRemarks returns what is wrong with the fields of a tool's answer. Only "success":false says
-// that the tool has failed: docs/protocols/scaffold.md, row S54.
+// toolRemarks returns what is wrong with the fields of a tool's answer. A tool call has failed only
+// if the answer says "success":false: docs/protocols/scaffold.md, row S54.
 func toolRemarks(answer json.RawMessage) []string {
 	o, err := rawjson.Parse(answer)
 	if err != nil {
