@@ -72,7 +72,7 @@ func checkShown(t *testing.T, l look, line string) {
 // FuzzTyping sends the screen what a terminal sends: typed and pasted text, and keys. Every frame
 // passes the checks of [driver.draw].
 func FuzzTyping(tf *testing.F) {
-	f := variants.Of(tf)
+	f := variants.Few(tf)
 	f.Add("hello", "enter up down tab esc")
 	f.Add("/plugins", "enter ctrl+c ctrl+c")
 	f.Add("a\x1b[2J\u202e\xff\r\nb", "ctrl+j alt+enter left backspace")
