@@ -128,7 +128,7 @@ func TestThePartBelowTheScrollback(t *testing.T) {
 // FuzzScroll: all text is in the scrollback at the end, in lines that fit, without control
 // sequences.
 func FuzzScroll(tf *testing.F) {
-	f := variants.Of(tf)
+	f := variants.Few(tf)
 	for _, essay := range essays {
 		f.Add(essay, uint8(40))
 	}
