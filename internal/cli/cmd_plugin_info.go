@@ -70,7 +70,7 @@ func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name str
 	a.printSection("methods", cellRows(p.Methods))
 	a.printSection("kinds", cellRows(p.Kinds))
 	a.printSection("knobs", knobRows(p.Knobs))
-	a.printSection("config from", cellRows(p.ConfigFiles))
+	a.printSection("config from", cellRows(a.shortAll(p.ConfigFiles)))
 	a.printSection("notifications", notificationRows(p.Notifications))
 	if running != nil {
 		a.printSection("notifications in the daemon", notificationRows(running.Notifications))
@@ -124,10 +124,10 @@ func (a *app) printPluginHead(p *pluginhost.PluginDetail, running *daemon.Runnin
 	a.printf("\n")
 	rows := a.authorRows(p)
 	if p.Project != "" {
-		rows = append(rows, a.labelled("project", p.Project))
+		rows = append(rows, a.labelled("project", a.short(p.Project)))
 	}
 	rows = append(rows, [][]render.Cell{
-		a.labelled("path", p.Path),
+		a.labelled("path", a.short(p.Path)),
 		a.labelled("process", processText(p)),
 		a.labelled("health", p.Health),
 		a.labelled("trust", trustText(p)),

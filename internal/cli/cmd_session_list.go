@@ -164,6 +164,14 @@ func shortTime(t, now time.Time) string {
 // short returns a path as people write it: with ~ for the home directory.
 func (a *app) short(path string) string { return fromHome(path, a.getenv("HOME")) }
 
+func (a *app) shortAll(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, path := range paths {
+		out[i] = a.short(path)
+	}
+	return out
+}
+
 // fromHome returns a path with ~ for the home directory.
 func fromHome(path, home string) string {
 	if home == "" || home == "/" {

@@ -96,7 +96,7 @@ func (a *app) printFromProject() error {
 		parts = append(parts, agents.Banner())
 	}
 	if len(parts) > 0 {
-		a.sayf("\nFrom the project %s: %s. `patchbay project status` shows more.\n", render.Line(p.root), render.Line(strings.Join(parts, ", ")))
+		a.sayf("\nFrom the project %s: %s. `patchbay project status` shows more.\n", render.Line(a.short(p.root)), render.Line(strings.Join(parts, ", ")))
 	}
 	return nil
 }
