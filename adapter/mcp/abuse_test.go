@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -126,7 +127,8 @@ const beginSession = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"p
 // post sends a message of a session, or of a client without one.
 func post(t *testing.T, h http.Handler, session, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
+	ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if session != "" {
@@ -172,15 +174,13 @@ func TestSessionsAreBounded(t *testing.T) {
 		}
 	}
 	t.Run("a session with a request in progress stays", func(t *testing.T) {
-		var leave []func()
 		for id := range s.open() {
-			leave = append(leave, s.visit(id))
+			defer s.visit(id)()
 		}
-		if resp := post(t, h, "", beginSession); resp.Code != http.StatusServiceUnavailable {
-			t.Errorf("all sessions are in use: %d", resp.Code)
+		begin() // one more, because all are in use
+		if n := len(s.open()); n != mostSessions+1 {
+			t.Errorf("%d sessions are open", n)
 		}
-		leave[0]()
-		begin()
 	})
 	t.Run("ids that clients make up are not remembered", func(t *testing.T) {
 		for i := range 100 {
@@ -188,7 +188,7 @@ func TestSessionsAreBounded(t *testing.T) {
 				t.Fatal(status)
 			}
 		}
-		if n := len(s.sessions.visits); n > mostSessions {
+		if n := len(s.sessions.visits); n > mostSessions+1 {
 			t.Errorf("%d sessions are remembered", n)
 		}
 	})
@@ -215,21 +215,37 @@ func TestCallsAreBounded(t *testing.T) {
 		}
 		return answers
 	}
-	for range mostCalls {
-		_, end, err := s.begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer end()
-	}
+	s.calls.Store(mostCalls)
 	if got := ask(); strings.Count(got, "too many calls at the same time: at most 256") != 2 || strings.Contains(got, "hello") {
 		t.Errorf("one too many: %s", got)
 	}
-	<-s.calls // one of them ends
+	_, end, err := s.begin(t.Context()) // over pipes or the socket
+	if err != nil {
+		t.Fatalf("a call that does not come over TCP: %v", err)
+	}
+	end()
+	s.calls.Add(-1)
 	if got := ask(); !strings.Contains(got, "hello") || !strings.Contains(got, "a memo") {
 		t.Errorf("afterwards: %s", got)
 	}
-	s.calls <- struct{}{}
+	if n := s.calls.Load(); n != mostCalls-1 {
+		t.Errorf("%d calls are in progress", n)
+	}
+}
+
+// TestCallsOverTCPAreCounted: the context of a call says how its client has connected.
+func TestCallsOverTCPAreCounted(t *testing.T) {
+	eras(t, func(t *testing.T, old bool) {
+		counted := make(chan bool, 1)
+		f := &fake{tools: []adapter.Tool{{Name: "look", Run: func(ctx context.Context, _ adapter.Call) (adapter.ToolResult, error) {
+			counted <- overTCP(ctx)
+			return adapter.ToolResult{Success: true}, nil
+		}}}}
+		s := client(t, Options{Host: f}, old, nil)
+		if _, err := call(t, s, "look", nil); err != nil || !<-counted {
+			t.Errorf("a call over TCP is not counted, %v", err)
+		}
+	})
 }
 
 // TestReplaysAreBounded: a session with many answers does not take more and more memory, and its
