@@ -35,7 +35,7 @@ type Log interface {
 	Compact(ctx context.Context, c session.Compaction) error
 }
 
-// Every host uses the same tools and calls of tools.
+// Tool and the two types below it are the same for every host.
 type (
 	Tool       = adapter.Tool
 	Call       = adapter.Call
