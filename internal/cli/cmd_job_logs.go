@@ -187,8 +187,8 @@ func stateInWords(run *job.Run, followed bool) string {
 	return "is still running (-f follows it)"
 }
 
-// cancelled says why a run was cancelled. Some reasons begin with that word, and some are the causes
-// that package os/signal gives to contexts.
+// cancelled says why a run was cancelled. Some reasons begin with that word, others are causes that
+// package os/signal gives to contexts.
 func cancelled(reason string) string {
 	switch {
 	case strings.HasPrefix(reason, string(job.Cancelled)):
