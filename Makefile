@@ -26,29 +26,25 @@ FUZZ_PACKAGES ?= $(shell grep -rl --include='*_test.go' --exclude-dir=bench '^fu
 FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
 # How many processes run one target. Empty means one for each processor.
 FUZZ_WORKERS ?=
-FUZZ_AT_ONCE ?= 2
-# The packages that fuzzbrief leaves out. Fuzzing compiles a package and all its imports again.
-# These import the engine or the libraries for the terminal, whose compilation takes minutes.
-FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
-	./internal/journal ./internal/notify ./internal/sessionstore ./internal/storage ./internal/tui
 
 # The slowest packages, the slowest first. They start first, so that none is still running when all
 # others are done.
-LONG := ./internal/sandbox ./internal/engine ./faults ./internal/daemon ./internal/pluginhost ./adapter/job ./internal/dialect/python ./internal/sessionstore
+LONG := ./internal/sandbox ./internal/engine ./internal/daemon ./internal/pluginhost ./adapter/job ./internal/dialect/python ./internal/sessionstore
 
 # Packages whose tests start hundreds of whole programs. Under the race detector they take at least
 # twice as long, so only make soak runs them with it. The code of these programs is tested with it
 # in other packages.
-UNRACED := ./cmd/patchbay ./internal/sandbox/escape ./internal/conformance ./examples
+UNRACED := ./cmd/patchbay ./internal/sandbox/escape ./faults ./internal/conformance ./examples
 
 # A test that its package skips under the race detector for the same reason. It runs without the
 # detector.
 CROWDED := ./internal/sandbox -run TestAsNobody
 
-# How many packages are tested at once under the race detector. One more runs beside them without
+# How many packages are tested at once under the race detector, and how many beside them without
 # it. The tests mostly wait for processes and clocks: the slow ones use a sixth to a half of one
 # core.
 TEST_PACKAGES ?= 3
+UNRACED_PACKAGES ?= 2
 
 # -vet=off: make check runs vet. -parallel: parallel tests mostly wait.
 TEST_ALWAYS := -vet=off -parallel 4 -timeout $(TEST_TIMEOUT)
@@ -64,13 +60,14 @@ SDK := sdk/go examples/sdk-go
 # SOAK is how long one daemon runs under load. The numbers say how often rare faults are tried:
 # SOAK_CRASHES crashes of each kind, SOAK_LOSSES runs in which a follower loses messages.
 # SOAK_RERUNS=1 runs tests again as other users and in other directories, SOAK_TESTS=1 runs every
-# test with all its repetitions. 0 leaves a part out.
+# test with all its repetitions, SOAK_FUZZ=1 runs make fuzz. 0 leaves a part out.
 SOAK ?= 1h
 SOAK_FLAGS ?=
 SOAK_CRASHES ?= 30
 SOAK_LOSSES ?= 30
 SOAK_RERUNS ?= 1
 SOAK_TESTS ?= 1
+SOAK_FUZZ ?= 1
 
 # HOSTS is where npm installs the coding agents for test-hosts (two gigabytes). HOSTS_MATRIX=1 also
 # makes plugins and the daemon fail in each agent.
@@ -90,7 +87,7 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp test-web test-api release release-version clean
+.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz bench soak test-hosts test-mcp test-web test-api release release-version clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -120,17 +117,17 @@ test: tools ## all tests, under the race detector where a C compiler is present
 
 .PHONY: raced unraced
 
-raced: # all packages except UNRACED under the race detector, then CROWDED without it
+raced: # all packages except UNRACED under the race detector
 	@echo 'go test -race, all packages but $(UNRACED)'
 	@CGO_ENABLED=1 go test -race $(TEST_ALWAYS) -p $(TEST_PACKAGES) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED)))
 	@echo 'go test -race in $(SDK)'
 	@for module in $(SDK); do (cd "$$module" && CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done
+
+unraced: # the packages in UNRACED, few at once, because each starts many processes; then CROWDED
+	@echo 'go test $(UNRACED)'
+	@go test $(TEST_ALWAYS) -p $(UNRACED_PACKAGES) $(TEST_FLAGS) $(UNRACED)
 	@echo 'go test $(CROWDED)'
 	@go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED)
-
-unraced: # the packages in UNRACED, one after another, because each starts many processes at once
-	@echo 'go test $(UNRACED)'
-	@go test $(TEST_ALWAYS) -p 1 $(TEST_FLAGS) $(UNRACED)
 
 # With CI=true a missing tool is a failure, so that no language is left untested unnoticed.
 tools: ## install the programs that the tests run, with apt-get, as root
@@ -212,14 +209,6 @@ fuzz: ## every fuzz target, FUZZ_TIME inputs each
 		done; \
 	done
 
-# It starts from the seeds alone, with an empty cache, so that it takes the same time everywhere.
-# FUZZ_AT_ONCE packages run at once, with one process each: most of the time is linking and
-# starting.
-fuzzbrief: ## every fuzz target that is quick to build, 1,000 inputs each, as in CI
-	@cache="$$(mktemp -d)"; trap 'rm -rf "$$cache"' EXIT; \
-	printf '%s\n' $(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES)) | xargs -P $(FUZZ_AT_ONCE) -I '{}' \
-		$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_WORKERS=1 FUZZ_CACHE="$$cache" FUZZ_PACKAGES='{}'
-
 bench: ## run the benchmarks once: Patchbay beside its peers
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
@@ -259,6 +248,7 @@ soak: ## one daemon under load for SOAK, then every repetition and crash after c
 		echo 'go test -race ./...: every repetition that .ci/run leaves out'; \
 		PATCHBAY_SOAK=1 CGO_ENABLED=1 go test -race -count 1 -timeout 120m ./...; \
 	fi
+	@if (( $(SOAK_FUZZ) )); then $(MAKE) fuzz; fi
 	@if (( $(SOAK_CRASHES) )); then \
 		echo 'go test ./cmd/patchbay: kill -9 and Ctrl-C, $(SOAK_CRASHES) times each'; \
 		PATCHBAY_CRASH_ROUNDS=$(SOAK_CRASHES) go test ./cmd/patchbay -run 'TestKilledInMidRun|TestKilledInMidTurn|TestInterruptedCommands' -count 1 -timeout 60m; \

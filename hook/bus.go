@@ -203,7 +203,8 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 
 // A firing is one event in progress. In the modes chain, first and gate one goroutine owns it. In
 // notify mode each goroutine owns its own steps, and the rest is read only. The first step is part
-// of the struct, so that an event costs one allocation at points with one plugin, as most are.
+// of the struct, so that an event costs one allocation at points with one plugin, as most are. Go
+// allocates objects of up to 512 bytes in a quicker way than larger ones.
 type firing struct {
 	failures FailureTable
 	spec     *Spec

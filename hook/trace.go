@@ -27,8 +27,8 @@ type Step struct {
 	Hook      string
 	For       string // what the hook is limited to, such as a pattern of commands; not in JSON
 	Connected bool
-	Verdict   Verdict
 	Changed   bool
+	Verdict   Verdict
 	Started   time.Time
 	Duration  time.Duration
 	Err       *Error // nil if the call succeeded

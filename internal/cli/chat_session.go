@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// mostPicked limits the sessions to choose from: this many of the directory, and this many of all.
-// More would take longer than a second to read.
+// mostPicked limits the list of sessions to choose from: at most this many of the current
+// directory, and at most as many of all directories. Reading more would take longer than a second.
 const mostPicked = 1000
 
 // flag returns the flag that names the session.

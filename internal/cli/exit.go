@@ -198,9 +198,9 @@ type fixer interface {
 	Fix() string
 }
 
-// visiblePart returns, after a space, the innermost directory of a path that this process can see:
-// the rest of the path cannot be used. For a relative path it returns "", because the path may be
-// relative to another directory than ours.
+// visiblePart returns a space and the innermost directory above a path that can be seen. The rights
+// of this directory are the likely reason why the path cannot be used. For a relative path it
+// returns "", because the path may be relative to another directory than ours.
 func visiblePart(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""

@@ -77,7 +77,7 @@ func (e *DirError) Unwrap() error { return e.Err }
 
 // Fix tells what to do about it.
 func (e *DirError) Fix() string {
-	return "let your user write there, or set $PATCHBAY_HOME to a directory where it may"
+	return "let your user write there, or set $PATCHBAY_HOME to a directory that your user can write to"
 }
 
 // A HeldError reports that a process has the data directory and does not share it.

@@ -73,7 +73,7 @@ func (s *search) look(dialects []string) error {
 	}
 	opened := func(d dialect.Dialect) bool { return slices.Contains(chosen, d) && !setup.NoSearch }
 	searched := func(d dialect.Dialect) bool { return opened(d) && slices.Contains(dialects, d.Name()) }
-	found := setup.findAll(searched)
+	found := s.findAll(searched)
 	for i, d := range setup.dialects {
 		switch {
 		case searched(d):
@@ -89,16 +89,23 @@ func (s *search) look(dialects []string) error {
 	return nil
 }
 
-// findAll lists the plugins of each dialect for which searched is true, at the place of the dialect
-// in s.dialects. The dialects search at the same time: nothing is started before all have ended,
-// and dotagent reads the whole of $PATH.
-func (s *setup) findAll(searched func(dialect.Dialect) bool) [][]dialect.Found {
-	found := make([][]dialect.Found, len(s.dialects)) // each goroutine owns its element
+// findAll lists the plugins of each dialect for which searched is true, in the order of the
+// dialects. They search at the same time: no plugin is started before all have ended, and dotagent
+// reads the whole of $PATH. Meanwhile the guardian starts, which takes longer than a small plugin.
+func (s *search) findAll(searched func(dialect.Dialect) bool) [][]dialect.Found {
+	setup := s.host.setup()
+	found := make([][]dialect.Found, len(setup.dialects)) // each goroutine owns its element
 	var searches sync.WaitGroup
-	for i, d := range s.dialects {
-		if searched(d) {
-			searches.Go(func() { found[i] = s.find(d) })
+	for i, d := range setup.dialects {
+		if !searched(d) {
+			continue
 		}
+		searches.Go(func() {
+			found[i] = setup.find(d)
+			if len(found[i]) > 0 && !setup.NoStart && setup.Needs == nil {
+				s.host.procs.Guard()
+			}
+		})
 	}
 	searches.Wait()
 	return found

@@ -45,17 +45,22 @@ func (h *Host) start(ctx context.Context, r *roster) {
 // its handshake times out. When openAll returns, the guardian watches their processes.
 func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	defer h.procs.Together()()
-	places := make(chan struct{}, 4*runtime.NumCPU())
 	watch := startWatch{tell: h.setup().OnStarting, now: Starting{All: len(entries)}}
+	next := make(chan *entry)
 	var started sync.WaitGroup
-	for _, e := range entries {
+	for range min(len(entries), 4*runtime.NumCPU()) {
 		started.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			defer watch.begin(e)()
-			h.open(ctx, e, names)
+			for e := range next {
+				end := watch.begin(e)
+				h.open(ctx, e, names)
+				end()
+			}
 		})
 	}
+	for _, e := range entries {
+		next <- e
+	}
+	close(next)
 	started.Wait()
 }
 

@@ -70,12 +70,7 @@ func (g *Group) start(ctx context.Context, s Spec, b startMode) (*Process, error
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	g.inherit.Do(func() {
-		if err := closeInherited(); err != nil {
-			g.log.Warn("descriptors that the host inherited may reach plugins", "err", err)
-		}
-	})
-	guardian := g.guardian.ensure(g.log, g.marks.all(), g.unmarked)
+	guardian := g.guard()
 	if g.together.Load() == 0 {
 		defer guardian.awaitUp()
 	}
@@ -89,6 +84,20 @@ func (g *Group) start(ctx context.Context, s Spec, b startMode) (*Process, error
 		}
 	}
 	return g.spawn(ctx, s, c, b)
+}
+
+// Guard starts the guardian in the background, if there is none. Every start of a process does that
+// too; a caller that will start some, and has something else to do before, calls Guard first.
+func (g *Group) Guard() { g.guard() }
+
+// guard returns the guardian, and starts it if there is none.
+func (g *Group) guard() *guardianProcess {
+	g.inherit.Do(func() {
+		if err := closeInherited(); err != nil {
+			g.log.Warn("descriptors that the host inherited may reach plugins", "err", err)
+		}
+	})
+	return g.guardian.ensure(g.log, g.marks.all(), g.unmarked)
 }
 
 // check calls Check, and wraps its error.

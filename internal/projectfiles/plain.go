@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// errNoText says why a file for people is not used.
+// errNoText is the error for an AGENTS.md or a prompt that is not text.
 var errNoText = errors.New("it is not a text in UTF-8")
 
 // isText reports whether the content of a file is text.

@@ -66,7 +66,7 @@ type Status struct {
 }
 
 // Plugins returns the directory of the project's plugins.
-func (s Status) Plugins() string { return filepath.Join(s.Root, filepath.FromSlash(PluginsDir)) }
+func (st Status) Plugins() string { return filepath.Join(st.Root, filepath.FromSlash(PluginsDir)) }
 
 // Look returns the state of a project. It hashes the plugins only if the project has a record.
 func (s Store) Look(root string) Status {

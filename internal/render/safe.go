@@ -85,5 +85,10 @@ func Cut(s string, width int) string {
 	if ansi.StringWidth(s) <= width {
 		return s
 	}
-	return ansi.Truncate(s, max(width, 1), "…")
+	// Truncate takes a letter with a variation selector for narrower than StringWidth does.
+	for at := max(width, 1); ; at-- {
+		if short := ansi.Truncate(s, at, "…"); at == 1 || ansi.StringWidth(short) <= width {
+			return short
+		}
+	}
 }

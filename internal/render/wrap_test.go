@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 func TestWrap(t *testing.T) {
@@ -48,5 +50,17 @@ func TestIDsAreWhole(t *testing.T) {
 	row := strings.Split(b.String(), "\n")[1]
 	if !strings.HasPrefix(row, id+"  long") || !strings.HasSuffix(row, "…") {
 		t.Errorf("%s", row)
+	}
+}
+
+// TestCutFits: text that was cut has no more columns than it may have, also if some letters are
+// wider than they look.
+func TestCutFits(t *testing.T) {
+	for _, text := range []string{strings.Repeat("a", 50), strings.Repeat("日", 50), strings.Repeat("b\ufe0f", 50), strings.Repeat("b\ufe0f\u0301", 50), strings.Repeat("🙂\u200d", 50)} {
+		for width := 1; width < 60; width++ {
+			if got := Cut(text, width); ansi.StringWidth(got) > width {
+				t.Errorf("%q in %d columns has %d: %q", text, width, ansi.StringWidth(got), got)
+			}
+		}
 	}
 }

@@ -175,8 +175,8 @@ func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
 	}
 }
 
-// TestPlacesThatAllUsersRead: a directory for the plugins of all users stays readable for them, even
-// if Patchbay creates it because a plugin may write in its parent.
+// TestPlacesThatAllUsersRead: a directory for the plugins of all users stays readable for them,
+// even if Patchbay creates it because a plugin may write in its parent.
 func TestPlacesThatAllUsersRead(t *testing.T) {
 	needNamespaces(t)
 	defer unix.Umask(unix.Umask(0o022))

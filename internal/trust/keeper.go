@@ -93,8 +93,8 @@ func NewKeeper(o Options) *Keeper {
 	return k
 }
 
-// Read reads the lock before the first plugin is judged. It is read once, however often Read is
-// called: if it is damaged later, that is the verdict on each plugin.
+// Read reads the lock before the first plugin is judged. Further calls return the same result. If
+// the lock is damaged later, [Keeper.Judge] refuses each plugin for that reason.
 func (k *Keeper) Read() error { return k.first() }
 
 // Policy returns what the keeper was opened with.

@@ -39,7 +39,7 @@ func FuzzQuestion(tf *testing.F) {
 // FuzzExcerpt shows the output of a tool.
 func FuzzExcerpt(tf *testing.F) {
 	f := variants.Of(tf)
-	for _, seed := range []string{"", "a\nb\r\nc", "10%\r50%\r100%\n", "\x1b[31mred\x1b[0m\t|", "\xff\u202e", strings.Repeat("é", 200), "\u200b\ufe0f\u0301"} {
+	for _, seed := range []string{"", "a\nb\r\nc", "10%\r50%\r100%\n", "\x1b[31mred\x1b[0m\t|", "\xff\u202e", strings.Repeat("é", 200), "\u200b\ufe0f\u0301", strings.Repeat("b\ufe0f", 200)} {
 		f.Add(seed, uint8(40))
 	}
 	f.Fuzz(func(t *testing.T, text string, width uint8) {
@@ -72,7 +72,7 @@ func checkShown(t *testing.T, l look, line string) {
 // FuzzTyping sends the screen what a terminal sends: typed and pasted text, and keys. Every frame
 // passes the checks of [driver.draw].
 func FuzzTyping(tf *testing.F) {
-	f := variants.Of(tf)
+	f := variants.Few(tf)
 	f.Add("hello", "enter up down tab esc")
 	f.Add("/plugins", "enter ctrl+c ctrl+c")
 	f.Add("a\x1b[2J\u202e\xff\r\nb", "ctrl+j alt+enter left backspace")

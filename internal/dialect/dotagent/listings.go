@@ -1,6 +1,8 @@
 package dotagent
 
 import (
+	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -56,6 +58,10 @@ func (l *listings) filesIn(dir string) []string {
 	return files
 }
 
+// atOnce is how many names of a folder are read at once. Nearly all of them are dropped at once, so
+// that a list of thousands is never in memory.
+const atOnce = 256
+
 // readFiles lists the files of a folder that have a plugin's name. It reads only names, no
 // metadata.
 func readFiles(dir string) ([]string, error) {
@@ -64,11 +70,20 @@ func readFiles(dir string) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return nil, err
+	var files []string
+	for {
+		names, err := f.Readdirnames(atOnce)
+		for _, name := range names {
+			if strings.HasPrefix(name, filePrefix) {
+				files = append(files, name)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			slices.Sort(files)
+			return files, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, filePrefix) })
-	slices.Sort(names)
-	return slices.Clone(names), nil // a copy, because the old array has room for thousands of names
 }

@@ -5,8 +5,8 @@
 //
 // go test -fuzz, and so make fuzz, looks for new inputs itself, and gets only the seeds.
 //
-// The package is only for tests. It imports only package soak, so that the tests of every package
-// can use it.
+// The package is only for tests. It imports nothing of this module, so that the tests of every
+// package can use it.
 package variants
 
 import (
@@ -15,26 +15,28 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
-
-	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
 const (
-	fewest = 200    // variants of a target in an ordinary run
-	most   = 20_000 // in a long one
+	many = 1000 // variants of a target
+	few  = 50   // of a target that takes milliseconds for each
 
 	// enough is how many bytes the variants of a target may have together. Long seeds get fewer.
-	enough = 1 << 20
+	enough = 4 << 20
 )
 
 // An F is a fuzz target that also runs variants of the seeds that are added to it.
 type F struct {
 	*testing.F
 	seeds [][]any
+	times int
 }
 
 // Of returns f with variants.
-func Of(f *testing.F) *F { return &F{F: f} }
+func Of(f *testing.F) *F { return &F{F: f, times: many} }
+
+// Few is Of for a target that takes milliseconds for an input.
+func Few(f *testing.F) *F { return &F{F: f, times: few} }
 
 // Add adds a seed.
 func (f *F) Add(args ...any) {
@@ -47,8 +49,7 @@ func (f *F) Add(args ...any) {
 func (f *F) Fuzz(ff any) {
 	f.Helper()
 	if !fuzzing() {
-		times := soak.Times(fewest, most)
-		for v := range variants(f.Name(), f.seeds, times, enough*times/fewest) {
+		for v := range variants(f.Name(), f.seeds, f.times, enough) {
 			f.F.Add(v...)
 		}
 	}

@@ -69,13 +69,13 @@ type visit struct {
 	level string
 	only  string // run only attempts whose names contain this; if empty, PATCHBAY_ESCAPE counts
 
-	// Of every so many attempts run only the one with number turn. If turns is 0, run all.
+	// If turns is not 0, only one of every turns attempts is run: the one with number turn.
 	turn, turns int
 }
 
 // byTurns returns the visits of all users, who share the attempts: each attempt is made by one of
-// them. shift says by whom, so that at another level it is made by the other one. `make soak` lets
-// each user make every attempt, and so does PATCHBAY_ESCAPE.
+// them. With another shift, each attempt is made by another user. `make soak` lets each user make
+// every attempt, and so does PATCHBAY_ESCAPE.
 func byTurns(level string, shift int) []visit {
 	all := users()
 	var visits []visit
