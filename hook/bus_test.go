@@ -484,3 +484,36 @@ func TestClosed(t *testing.T) {
 		}
 	}
 }
+
+// TestEncode: a payload that a hook sends on as it came is not copied, unless an earlier hook has
+// changed it, or it is not compact.
+func TestEncode(t *testing.T) {
+	const payload = `{"message":"hello"}`
+	var sent [][]byte
+	sends := answer("sends", TurnInput, Reply{})
+	sends.Call = func(_ context.Context, ev *Event) (Reply, error) {
+		sent = append(sent, ev.Encode(Object{{Name: "message", Value: ev.Payload.Get("message")}}))
+		return Reply{}, nil
+	}
+	sendsAgain := sends
+	sendsAgain.Position = 2
+	changes := appends("x", TurnInput, "message")
+	changes.Position = 1
+	var b Bus
+	if err := b.Set([]Hook{sends, changes, sendsAgain}); err != nil {
+		t.Fatal(err)
+	}
+	for raw, same := range map[string]bool{payload: true, `{ "message": "hello" }`: false} {
+		sent = nil
+		text := []byte(raw)
+		if _, err := b.Fire(t.Context(), TurnInput, text); err != nil {
+			t.Fatal(err)
+		}
+		if len(sent) != 2 || string(sent[0]) != payload || string(sent[1]) != `{"message":"hellox"}` {
+			t.Fatalf("%s: sent %s", raw, sent)
+		}
+		if (&sent[0][0] == &text[0]) != same {
+			t.Errorf("%s: sent without a copy: %v", raw, !same)
+		}
+	}
+}

@@ -186,6 +186,27 @@ func theGuardian(t *testing.T, g *Group) int {
 	return own[0]
 }
 
+// TestGuard: a guardian that was started ahead is the one of the first process.
+func TestGuard(t *testing.T) {
+	onlyWithMarks(t)
+	g := newGroup(t)
+	g.Guard()
+	g.guardian.current().awaitUp()
+	own := guardians(t, os.Getpid())
+	if len(own) != 1 {
+		t.Fatalf("guardians: %v", own)
+	}
+	if first := theGuardian(t, g); first != own[0] {
+		t.Errorf("%d after %d", first, own[0])
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if !gone(own[0]) {
+		t.Error("the guardian did not end with the group")
+	}
+}
+
 func TestGuardianThatKeepsEnding(t *testing.T) {
 	var log lines
 	var g guardian
