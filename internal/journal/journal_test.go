@@ -140,6 +140,7 @@ func TestReadPages(t *testing.T) {
 			t.Fatal("the event was dropped")
 		}
 	}
+	awaitDrained(t, j)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -260,6 +261,7 @@ func TestPost(t *testing.T) {
 			t.Errorf("%d were dropped", n)
 		}
 		close(stuck.free)
+		awaitDrained(t, j)
 		if err := j.Close(); err != nil {
 			t.Error(err)
 		}
@@ -278,6 +280,7 @@ func TestPost(t *testing.T) {
 			t.Errorf("%d MiB were accepted", taken)
 		}
 		close(stuck.free)
+		awaitDrained(t, j)
 		if err := j.Close(); err != nil {
 			t.Error(err)
 		}

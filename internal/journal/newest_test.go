@@ -28,6 +28,7 @@ func TestNewest(t *testing.T) {
 				t.Fatal("the event was dropped")
 			}
 		}
+		awaitDrained(t, writer)
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -131,6 +132,7 @@ func TestRareEventsCostNoScan(t *testing.T) {
 			t.Fatal("the event was dropped")
 		}
 	}
+	awaitDrained(t, writer)
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}

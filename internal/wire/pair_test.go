@@ -78,7 +78,7 @@ func soon(t testing.TB) context.Context {
 
 // never returns a context for a call that gets no reply.
 func never(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	t.Cleanup(cancel)
 	return ctx
 }

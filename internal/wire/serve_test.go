@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -90,21 +91,22 @@ func (w *writes) Write(p []byte) (int, error) {
 
 func TestServeWrites(t *testing.T) {
 	many := strings.Repeat(`{"method":"m","id":1}`+"\n", 10)
+	writesOf := func(t *testing.T, answerTime time.Duration) (out writes) {
+		synctest.Test(t, func(*testing.T) {
+			_ = Serve(strings.NewReader(many), &out, func(string, json.RawMessage) (json.RawMessage, error) {
+				time.Sleep(answerTime)
+				return nil, nil
+			})
+		})
+		return out
+	}
 	t.Run("requests that came together are answered with one write", func(t *testing.T) {
-		var out writes
-		_ = Serve(strings.NewReader(many), &out, func(string, json.RawMessage) (json.RawMessage, error) { return nil, nil })
-		if len(out) > 2 || strings.Count(strings.Join(out, ""), "\n") != 10 {
+		if out := writesOf(t, 0); len(out) > 2 || strings.Count(strings.Join(out, ""), "\n") != 10 {
 			t.Errorf("%d writes: %q", len(out), out)
 		}
 	})
 	t.Run("a slow answer is not waited for", func(t *testing.T) {
-		var out writes
-		_ = Serve(strings.NewReader(many), &out, func(string, json.RawMessage) (json.RawMessage, error) {
-			for began := time.Now(); time.Since(began) < 2*quickAnswer; {
-			}
-			return nil, nil
-		})
-		if len(out) != 10 {
+		if out := writesOf(t, 2*quickAnswer); len(out) != 10 {
 			t.Errorf("%d writes: %q", len(out), out)
 		}
 	})

@@ -64,7 +64,7 @@ func checkServed(t *testing.T, s *storage, method string, params json.RawMessage
 // FuzzNotification: what is stored and logged of a notification is bounded and printable, however
 // often it is sent.
 func FuzzNotification(tf *testing.F) {
-	f := variants.Of(tf)
+	f := variants.Few(tf)
 	f.Add("clock.tick", []byte(`{"n":1}`), 3)
 	f.Add(strings.Repeat("日", 300), []byte(`"`+strings.Repeat("é", 3000)+`"`), 150)
 	f.Add("", []byte(nil), 1)
