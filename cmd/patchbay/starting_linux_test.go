@@ -69,3 +69,29 @@ func TestSlowPluginsAreNamed(t *testing.T) {
 		t.Errorf("the line is still there: %q", s)
 	}
 }
+
+// TestSlowCallsAreShown: while a plugin handles an event, a line on the terminal says what the
+// command waits for.
+func TestSlowCallsAreShown(t *testing.T) {
+	home := slowPlugins(t)
+	slow := filepath.Join(home, ".local/scaffold/plugins/slow")
+	script := "#!/bin/sh\nread -r line\n" +
+		`echo '{"jsonrpc":"2.0","id":1,"result":{"name":"slow","version":"1","hooks":["post_user_input"]}}'` +
+		"\nread -r line\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n" +
+		`echo '{"jsonrpc":"2.0","id":2,"result":{"message":"at last"}}'` + "\ncat >/dev/null\n"
+	if err := os.WriteFile(slow, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, s, end := atTerminal(t, patchbayIn(home, "fire", "turn.input", "--data", `{"message":"now"}`))
+	await(t, func() bool { return strings.Contains(s.String(), "waiting for the plugins at turn.input") })
+	if err := os.WriteFile(filepath.Join(home, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s)
+	}
+	await(t, func() bool { return strings.Contains(s.String(), "at last") })
+	if before, _, _ := strings.Cut(s.String(), "continue"); strings.LastIndex(before, "waiting") > strings.LastIndex(before, "\r\x1b[K") {
+		t.Errorf("the line is still there: %q", s)
+	}
+}
