@@ -70,6 +70,30 @@ func TestSlowPluginsAreNamed(t *testing.T) {
 	}
 }
 
+// TestPluginsThatAreSlowToStopAreNamedAfterCtrlC: also if Ctrl-C has ended the start of another
+// plugin.
+func TestPluginsThatAreSlowToStopAreNamedAfterCtrlC(t *testing.T) {
+	home := slowPlugins(t)
+	stuck := filepath.Join(home, ".local/scaffold/plugins/stuck")
+	script := "#!/bin/sh\ntrap '' TERM\nread -r line\n" +
+		`echo '{"jsonrpc":"2.0","id":1,"result":{"name":"stuck","version":"1","hooks":[]}}'` + "\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n"
+	if err := os.WriteFile(stuck, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	master, s, end := atTerminal(t, patchbayIn(home, "plugin", "list", "--dialect", "scaffold"))
+	await(t, func() bool { return strings.Contains(s.String(), "starting slow, 2 of 3 ready") })
+	if _, err := master.WriteString("\x03"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool { return strings.Contains(s.String(), "stopping stuck") })
+	if err := os.WriteFile(filepath.Join(home, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := end(); code != 130 {
+		t.Errorf("exit code %d: %s", code, s)
+	}
+}
+
 // TestSlowCallsAreShown: while a plugin handles an event, a line on the terminal says what the
 // command waits for.
 func TestSlowCallsAreShown(t *testing.T) {
