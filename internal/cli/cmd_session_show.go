@@ -81,8 +81,8 @@ func (a *app) showConversation(c *storedConversation) {
 	}
 }
 
-// passageText draws one passage: a heading, and its text below. On a terminal, long lines are broken
-// at words.
+// passageText draws one passage: a heading, and its text below. On a terminal, long lines are
+// broken at words.
 func (a *app) passageText(p passage) string {
 	o := a.screen()
 	switch p.kind {

@@ -17,8 +17,8 @@ type liveLine struct {
 	shown string     // the text on the screen; "": there is no line
 }
 
-// line returns the live line of the command, or nil if stderr is not a terminal, the terminal cannot
-// draw over a line, or the result is JSON.
+// line returns the live line of the command, or nil if stderr is not a terminal, the terminal
+// cannot draw over a line, or the result is JSON.
 func (a *app) line() *liveLine {
 	if !a.ErrTTY || a.flags.json || a.getenv("TERM") == "dumb" {
 		return nil
