@@ -277,7 +277,10 @@ func (f *firing) end(v Verdict, step *Step, reason, suggest string) {
 // interrupted returns an error, and denies the event, if the caller's context has ended.
 func (f *firing) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		f.out.Verdict, f.out.Reason = Deny, "interrupted: "+err.Error()
+		f.out.Verdict, f.out.Reason = Deny, "interrupted"
+		if !errors.Is(err, context.Canceled) {
+			f.out.Reason = "out of time"
+		}
 		return fmt.Errorf("%s: %w", f.spec.Point, context.Cause(ctx))
 	}
 	return nil

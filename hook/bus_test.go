@@ -313,7 +313,7 @@ func TestFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := b.Fire(ctx, TurnInput, nil)
-		if !errors.Is(err, context.Canceled) || asked(out) != "a" || out.Verdict != Deny {
+		if !errors.Is(err, context.Canceled) || asked(out) != "a" || out.Verdict != Deny || out.Reason != "interrupted" {
 			t.Errorf("err %v, asked %s, %s", err, asked(out), out.Verdict)
 		}
 	})

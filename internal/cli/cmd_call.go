@@ -59,7 +59,9 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 		if err := checkMethod(host, plugin, method); err != nil {
 			return err
 		}
+		end := a.waiting("waiting for " + plugin)
 		result, err := host.CallMethod(ctx, plugin, method, params)
+		end()
 		if a.flags.json && ctx.Err() == nil {
 			return firstError(a.printJSON(newCallJSON(plugin, method, result, err)), err)
 		}

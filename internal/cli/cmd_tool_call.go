@@ -79,7 +79,9 @@ func (a *app) runToolCall(ctx context.Context, name string, pairs []string, opts
 // callTool calls a tool and prints the result. A call without an answer is a failed result in JSON,
 // and an error in text.
 func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, args json.RawMessage) error {
+	end := a.waiting("waiting for " + name)
 	result, err := host.CallTool(ctx, name, args)
+	end()
 	if err != nil {
 		if a.flags.json && ctx.Err() == nil {
 			text := err.Error()

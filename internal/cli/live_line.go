@@ -109,6 +109,13 @@ func (w *waitLine) waitFor(what string, anew bool) {
 	}
 }
 
+// waiting shows that the command waits, until end is called.
+func (a *app) waiting(what string) (end func()) {
+	w := &waitLine{line: a.line()}
+	w.begin(what)
+	return w.end
+}
+
 // tick draws the line, and again after each slowWork.
 func (w *waitLine) tick() {
 	w.mu.Lock()

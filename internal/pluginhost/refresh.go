@@ -105,10 +105,17 @@ func (r *roster) stillKept(now *roster) []keptEntry {
 // dismissThose closes, in parallel, the plugins that are in one roster and not in the other.
 func (h *Host) dismissThose(in, notIn *roster) error {
 	errs := make([]error, len(in.entries)) // each goroutine owns one element
+	watch := h.stopWatch(in.entries)
+	if h.plugins.Load() != nil {
+		watch.tell = nil // the host is open, and no command waits for this
+	}
 	var farewells sync.WaitGroup
 	for i, e := range in.entries {
 		if e.plugin != nil && !slices.Contains(notIn.entries, e) {
-			farewells.Go(func() { errs[i] = e.end() })
+			farewells.Go(func() {
+				defer watch.begin(e)()
+				errs[i] = e.end()
+			})
 		}
 	}
 	farewells.Wait()
