@@ -289,8 +289,9 @@ func TestPost(t *testing.T) {
 		var log plugtest.Log
 		j := New(openEngine(t), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		j.Post("k", "", json.RawMessage("{"))
-		if err := j.Close(); err == nil || j.Dropped() != 1 || !strings.Contains(log.String(), "event dropped") {
-			t.Errorf("got %v, %d dropped, %s", err, j.Dropped(), log.String())
+		_ = j.Close() // an error only if the event had not been dropped yet
+		if j.Dropped() != 1 || !strings.Contains(log.String(), "event dropped") {
+			t.Errorf("%d dropped, %s", j.Dropped(), log.String())
 		}
 	})
 	t.Run("after close posts are dropped, and a second close does nothing", func(t *testing.T) {
