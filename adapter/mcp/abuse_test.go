@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/patchbay-dev/patchbay/adapter"
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
 // raw returns a tool whose result is an answer of an MCP server.
@@ -58,12 +59,76 @@ func TestAnswersThatTheLibraryDoesNotSurvive(t *testing.T) {
 	})
 }
 
+// TestQuestionsThatTheLibraryDoesNotSurvive: a reference in the schema of a question is refused, in
+// the middle of a call and instead of a result. The library would follow it without end when the
+// answer comes, which no recover can catch.
+func TestQuestionsThatTheLibraryDoesNotSurvive(t *testing.T) {
+	for name, schema := range map[string]string{
+		"itself":            `{"type":"object","$ref":"#"}`,
+		"itself, below":     `{"type":"object","allOf":[{"$ref":"#"}]}`,
+		"a definition":      `{"type":"object","$defs":{"a":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`,
+		"itself, escaped":   `{"type":"object","\u0024ref":"#"}`,
+		"itself, by anchor": `{"type":"object","$dynamicAnchor":"a","$dynamicRef":"#a"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			params := `{"mode":"form","message":"Who?","requestedSchema":` + schema + `}`
+			questions := `{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":` + params + `}},"requestState":"s"}`
+			asked := make(chan error, 1)
+			pending := raw("pending", questions)
+			pending.Run = func(context.Context, adapter.Call) (adapter.ToolResult, error) {
+				return adapter.ToolResult{Success: true, Pending: true, Raw: json.RawMessage(questions)}, nil
+			}
+			f := &fake{
+				tools: []adapter.Tool{pending, {Name: "ask", Run: func(ctx context.Context, _ adapter.Call) (adapter.ToolResult, error) {
+					_, err := mcpcall.From(ctx).Ask(ctx, "elicitation/create", json.RawMessage(params))
+					asked <- err
+					return adapter.ToolResult{Success: true}, nil
+				}}},
+				offer: []Offer{
+					{Kind: Prompts, Name: "greet", Plugin: "p", Definition: json.RawMessage(`{"name":"greet"}`)},
+					{Kind: Resources, Name: "memo://one", Plugin: "r", Definition: json.RawMessage(`{"uri":"memo://one","name":"one"}`)},
+				},
+				answers: map[string]string{"prompts/get": questions, "resources/read": questions},
+			}
+			s := client(t, Options{Host: f}, true, &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+				t.Error("the client was asked")
+				return &sdk.ElicitResult{Action: "decline"}, nil
+			}})
+			if _, err := call(t, s, "ask", nil); err != nil {
+				t.Error(err)
+			}
+			_, pendingErr := call(t, s, "pending", nil)
+			_, promptErr := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "greet"})
+			_, resourceErr := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memo://one"})
+			for by, err := range map[string]error{"a question": <-asked, "a tool": pendingErr, "a prompt": promptErr, "a resource": resourceErr} {
+				if err == nil || !strings.Contains(err.Error(), "may not contain a reference") {
+					t.Errorf("%s: %v", by, err)
+				}
+			}
+		})
+	}
+	if hasReference(map[string]any{"properties": map[string]any{"$ref": map[string]any{"type": "string"}}}) {
+		t.Error("a property with the name $ref is refused")
+	}
+	if err := checkQuestions(make(sdk.InputRequestMap)); err != nil {
+		t.Error(err)
+	}
+	many := make(sdk.InputRequestMap)
+	for i := range mostQuestions + 1 {
+		many[fmt.Sprint(i)] = &sdk.ListRootsParams{}
+	}
+	if err := checkQuestions(many); err == nil {
+		t.Error("any number of questions may be asked at once")
+	}
+}
+
 const beginSession = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
 // post sends a message of a session, or of a client without one.
-func post(t *testing.T, h http.Handler, session, body string) *http.Response {
+func post(t *testing.T, h http.Handler, session, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
+	ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if session != "" {
@@ -71,7 +136,7 @@ func post(t *testing.T, h http.Handler, session, body string) *http.Response {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
 // TestSessionsAreBounded: clients that begin sessions and never end them do not take more and more
@@ -83,13 +148,13 @@ func TestSessionsAreBounded(t *testing.T) {
 	begin := func() string {
 		t.Helper()
 		resp := post(t, h, "", beginSession)
-		id := resp.Header.Get(sessionHeader)
-		if resp.StatusCode != http.StatusOK || id == "" {
-			t.Fatalf("a new session: %s", resp.Status)
+		id := resp.Header().Get(sessionHeader)
+		if resp.Code != http.StatusOK || id == "" {
+			t.Fatalf("a new session: %d", resp.Code)
 		}
 		return id
 	}
-	ping := func(id string) int { return post(t, h, id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`).StatusCode }
+	ping := func(id string) int { return post(t, h, id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`).Code }
 	first, second := begin(), begin()
 	for range mostSessions - 2 {
 		begin()
@@ -109,15 +174,13 @@ func TestSessionsAreBounded(t *testing.T) {
 		}
 	}
 	t.Run("a session with a request in progress stays", func(t *testing.T) {
-		var leave []func()
 		for id := range s.open() {
-			leave = append(leave, s.visit(id))
+			defer s.visit(id)()
 		}
-		if resp := post(t, h, "", beginSession); resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("all sessions are in use: %s", resp.Status)
+		begin() // one more, because all are in use
+		if n := len(s.open()); n != mostSessions+1 {
+			t.Errorf("%d sessions are open", n)
 		}
-		leave[0]()
-		begin()
 	})
 	t.Run("ids that clients make up are not remembered", func(t *testing.T) {
 		for i := range 100 {
@@ -125,7 +188,7 @@ func TestSessionsAreBounded(t *testing.T) {
 				t.Fatal(status)
 			}
 		}
-		if n := len(s.sessions.visits); n > mostSessions {
+		if n := len(s.sessions.visits); n > mostSessions+1 {
 			t.Errorf("%d sessions are remembered", n)
 		}
 	})
@@ -139,38 +202,50 @@ func TestCallsAreBounded(t *testing.T) {
 	s := New(Options{Host: f})
 	defer s.Close()
 	h := s.Handler(0)
-	session := post(t, h, "", beginSession).Header.Get(sessionHeader)
-	if resp := post(t, h, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); resp.StatusCode != http.StatusAccepted {
-		t.Fatal(resp.Status)
+	session := post(t, h, "", beginSession).Header().Get(sessionHeader)
+	if resp := post(t, h, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); resp.Code != http.StatusAccepted {
+		t.Fatal(resp.Code)
 	}
 	ask := func() (answers string) {
 		for _, message := range []string{
 			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`,
 			`{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"memo://one"}}`,
 		} {
-			text, err := io.ReadAll(post(t, h, session, message).Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answers += string(text)
+			answers += post(t, h, session, message).Body.String()
 		}
 		return answers
 	}
-	for range mostCalls {
-		_, end, err := s.begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer end()
-	}
+	s.calls.Store(mostCalls)
 	if got := ask(); strings.Count(got, "too many calls at the same time: at most 256") != 2 || strings.Contains(got, "hello") {
 		t.Errorf("one too many: %s", got)
 	}
-	<-s.calls // one of them ends
+	_, end, err := s.begin(t.Context()) // over pipes or the socket
+	if err != nil {
+		t.Fatalf("a call that does not come over TCP: %v", err)
+	}
+	end()
+	s.calls.Add(-1)
 	if got := ask(); !strings.Contains(got, "hello") || !strings.Contains(got, "a memo") {
 		t.Errorf("afterwards: %s", got)
 	}
-	s.calls <- struct{}{}
+	if n := s.calls.Load(); n != mostCalls-1 {
+		t.Errorf("%d calls are in progress", n)
+	}
+}
+
+// TestCallsOverTCPAreCounted: the context of a call says how its client has connected.
+func TestCallsOverTCPAreCounted(t *testing.T) {
+	eras(t, func(t *testing.T, old bool) {
+		counted := make(chan bool, 1)
+		f := &fake{tools: []adapter.Tool{{Name: "look", Run: func(ctx context.Context, _ adapter.Call) (adapter.ToolResult, error) {
+			counted <- overTCP(ctx)
+			return adapter.ToolResult{Success: true}, nil
+		}}}}
+		s := client(t, Options{Host: f}, old, nil)
+		if _, err := call(t, s, "look", nil); err != nil || !<-counted {
+			t.Errorf("a call over TCP is not counted, %v", err)
+		}
+	})
 }
 
 // TestReplaysAreBounded: a session with many answers does not take more and more memory, and its

@@ -99,6 +99,9 @@ func question(ctx context.Context, s *sdk.ServerSession, method string, params j
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, err
 		}
+		if err := checkQuestion(&p); err != nil {
+			return nil, err
+		}
 		return s.Elicit(ctx, &p)
 	case "sampling/createMessage":
 		var p sdk.CreateMessageWithToolsParams

@@ -98,8 +98,14 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 		var out sdk.CallToolResult
 		err := decode(r.Raw, &out)
 		if err == nil {
+			err = checkQuestions(out.InputRequests)
+		}
+		if err == nil {
 			out.Meta = withoutServerName(out.Meta)
 			return &out, nil
+		}
+		if r.Pending {
+			return nil, fmt.Errorf("what tool %s asks before it goes on is not valid: %w", call.Call.Name, err)
 		}
 		s.log.Warn("a tool's result is not valid MCP, and is passed on as text", "tool", call.Call.Name, "err", err)
 	}
@@ -168,7 +174,7 @@ func (s *Server) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk
 		return nil, err
 	}
 	var out sdk.GetPromptResult
-	if err := decode(result, &out); err != nil {
+	if err := errors.Join(decode(result, &out), checkQuestions(out.InputRequests)); err != nil {
 		return nil, err
 	}
 	out.Meta = withoutServerName(out.Meta)
@@ -188,7 +194,7 @@ func (s *Server) reader(plugin string) sdk.ResourceHandler {
 			return nil, err
 		}
 		var out sdk.ReadResourceResult
-		if err := decode(result, &out); err != nil {
+		if err := errors.Join(decode(result, &out), checkQuestions(out.InputRequests)); err != nil {
 			return nil, err
 		}
 		if slices.Contains(out.Contents, nil) {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -15,7 +14,8 @@ import (
 // gone.
 const sessionIdle = time.Hour
 
-// mostSessions limits the sessions of clients over HTTP.
+// mostSessions limits the sessions of clients over HTTP, except those with a request in progress,
+// which the number of connections limits.
 const mostSessions = 1000
 
 const sessionHeader = "Mcp-Session-Id"
@@ -43,11 +43,10 @@ func (s *Server) Handler(mostBody int64) http.Handler {
 		case id != "":
 			defer s.visit(id)()
 			sessions.ServeHTTP(w, r)
-		case s.makeRoom():
+		default:
+			s.makeRoom()
 			sessions.ServeHTTP(w, r)
 			s.visit(w.Header().Get(sessionHeader))() // empty if no session was made
-		default:
-			http.Error(w, fmt.Sprintf("Too many sessions: at most %d, and all of them are in use.", mostSessions), http.StatusServiceUnavailable)
 		}
 	})
 }
@@ -61,16 +60,12 @@ func isStateless(h http.Header) bool {
 
 // makeRoom makes room for a new session. Clients often end without ending their session, so the
 // session that has been idle for the longest time is closed. Its client, if there still is one,
-// gets 404 and begins another session, as the protocol demands. makeRoom reports false if all
-// sessions have a request in progress.
-func (s *Server) makeRoom() bool {
+// gets 404 and begins another session, as the protocol demands.
+func (s *Server) makeRoom() {
 	open := s.open()
 	idle := s.sessions.longestIdle(open)
-	if len(open) < mostSessions {
-		return true
-	}
-	if idle == nil {
-		return false
+	if len(open) < mostSessions || idle == nil {
+		return
 	}
 	s.sessions.forget(idle.ID()) // so that the next client does not wait for the same session to end
 	s.work.Go(func() {           // it waits for calls whose clients have closed their connections
@@ -78,7 +73,6 @@ func (s *Server) makeRoom() bool {
 			s.log.Debug("an idle session could not be closed", "err", err)
 		}
 	})
-	return true
 }
 
 // open returns the open sessions of clients over HTTP, by their ids.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ func newLines(in io.Reader, out io.Writer) *lines {
 func (l *lines) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		line, err := l.in.ReadSlice('\n')
-		if len(line) == 0 && err != nil && err != bufio.ErrBufferFull {
+		if len(line) == 0 && err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			l.awaitAnswers()
 			return 0, err
 		}

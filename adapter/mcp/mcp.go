@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -88,8 +91,8 @@ type Server struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	calls    chan struct{} // one entry for each call in progress
-	sessions visitors      // the sessions of clients over HTTP
+	calls    atomic.Int64 // in progress, of clients over TCP
+	sessions visitors     // the sessions of clients over HTTP
 
 	mu    sync.Mutex // protects shown, and is held while the offers change
 	shown shown
@@ -97,7 +100,7 @@ type Server struct {
 
 // New returns a server with what the host offers. Close ends it.
 func New(o Options) *Server {
-	s := &Server{options: o, log: o.Logger, news: make(chan news, 64), calls: make(chan struct{}, mostCalls)}
+	s := &Server{options: o, log: o.Logger, news: make(chan news, 64)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -140,17 +143,20 @@ func (s *Server) Close() {
 	}
 }
 
-// mostCalls limits the calls in progress. The limit of the daemon's connections does not limit
-// them: one request can be a batch of calls, and with the older kind of the protocol a call goes on
-// after its client has closed the connection.
+// mostCalls limits the calls in progress of clients over TCP. The limit of the daemon's connections
+// does not limit them: one request can be a batch of calls, and with the older kind of the protocol
+// a call goes on after its client has closed the connection.
 const mostCalls = 256
 
 // begin starts a call: it returns a context that also ends with the server, and the function that
 // ends the call. It fails if too many calls are in progress.
 func (s *Server) begin(ctx context.Context) (context.Context, func(), error) {
-	select {
-	case s.calls <- struct{}{}:
-	default:
+	var counts int64 // 1 or 0
+	if overTCP(ctx) {
+		counts = 1
+	}
+	if s.calls.Add(counts) > mostCalls && counts == 1 {
+		s.calls.Add(-counts)
 		return nil, nil, &jsonrpc.Error{Code: codeInternal, Message: fmt.Sprintf("too many calls at the same time: at most %d; try again later", mostCalls)}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -158,8 +164,15 @@ func (s *Server) begin(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() {
 		stop()
 		cancel()
-		<-s.calls
+		s.calls.Add(-counts)
 	}, nil
+}
+
+// overTCP reports whether a request may come from another user. Those over the daemon's socket, and
+// over pipes, come from the user's own programs.
+func overTCP(ctx context.Context) bool {
+	local, _ := ctx.Value(http.LocalAddrContextKey).(net.Addr)
+	return local != nil && local.Network() == "tcp"
 }
 
 // recoverRequest turns a panic into the error of its request. The MCP library runs requests in

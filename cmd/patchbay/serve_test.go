@@ -39,7 +39,7 @@ func serve(t *testing.T, home string, args ...string) *server {
 // serveWith is serve with more environment variables.
 func serveWith(t *testing.T, home string, environ []string, args ...string) *server {
 	t.Helper()
-	cmd := patchbayIn(home, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd := patchbayIn(home, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...) // args may name another address
 	cmd.Env = append(cmd.Env, environ...)
 	return serveAs(t, home, cmd)
 }

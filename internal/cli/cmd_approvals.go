@@ -142,6 +142,9 @@ func (a *app) listApprovals(all bool) error {
 	switch {
 	case a.flags.json:
 		return a.printJSON(map[string][]approvalJSON{"approvals": rows})
+	case len(rows) == 0 && all:
+		a.sayf("There are no approvals. To approve a command, press p at its question in `patchbay chat`.\n")
+		return nil
 	case len(rows) == 0:
 		a.sayf("There are no approvals for %s. To approve a command, press p at its question in `patchbay chat`.\n", a.place(this.Root))
 		return nil

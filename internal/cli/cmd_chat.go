@@ -360,7 +360,7 @@ func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (cha
 func (a *app) words() *words {
 	w := &words{}
 	if a.OutTTY && !a.flags.json {
-		w.out = a.out
+		w.out = &wordWrap{out: a.out, width: a.Width}
 	}
 	if a.ErrTTY && !a.flags.json {
 		w.remarks = a.Err

@@ -264,7 +264,10 @@ func runRow(r job.Run) []render.Cell {
 		status.Style = render.StyleCyan
 	}
 	reason := cmp.Or(r.Reason, sinkFaults(&r))
-	if n := len(r.Attempts); n > 0 && r.Status != job.Succeeded && r.Status != job.Cancelled {
+	switch n := len(r.Attempts); {
+	case r.Status == job.Cancelled:
+		reason = cancelled(r.Reason)
+	case n > 0 && r.Status != job.Succeeded:
 		reason = firstAndLast(r.Attempts[n-1].Error)
 	}
 	return []render.Cell{{Text: r.ID, Whole: true}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}

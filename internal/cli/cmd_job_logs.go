@@ -187,10 +187,16 @@ func stateInWords(run *job.Run, followed bool) string {
 	return "is still running (-f follows it)"
 }
 
-// cancelled says why a run was cancelled. Some reasons begin with that word.
+// cancelled says why a run was cancelled. Some reasons begin with that word, others are causes that
+// package os/signal gives to contexts.
 func cancelled(reason string) string {
-	if strings.HasPrefix(reason, string(job.Cancelled)) {
+	switch {
+	case strings.HasPrefix(reason, string(job.Cancelled)):
 		return reason
+	case strings.HasPrefix(reason, "interrupt signal"):
+		return "cancelled by Ctrl-C"
+	case strings.HasPrefix(reason, "terminated signal"):
+		return "cancelled by SIGTERM"
 	}
 	return "cancelled: " + reason
 }

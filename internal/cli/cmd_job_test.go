@@ -53,7 +53,7 @@ func TestLogsOfAWaitingRun(t *testing.T) {
 // TestCancelledRuns: the reason of a cancelled run is a part of the sentence.
 func TestCancelledRuns(t *testing.T) {
 	for reason, want := range map[string]string{
-		"cancelled by process 7 on vm": "was cancelled by process 7 on vm", "interrupt signal received": "was cancelled: interrupt signal received",
+		"cancelled by process 7 on vm": "was cancelled by process 7 on vm", "interrupt signal received": "was cancelled by Ctrl-C", "terminated signal received": "was cancelled by SIGTERM", "lost": "was cancelled: lost",
 	} {
 		if got := stateInWords(&job.Run{Status: job.Cancelled, Reason: reason}, false); got != want {
 			t.Errorf("%q, want %q", got, want)

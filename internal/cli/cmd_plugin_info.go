@@ -70,7 +70,7 @@ func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name str
 	a.printSection("methods", cellRows(p.Methods))
 	a.printSection("kinds", cellRows(p.Kinds))
 	a.printSection("knobs", knobRows(p.Knobs))
-	a.printSection("config from", cellRows(p.ConfigFiles))
+	a.printSection("config from", cellRows(a.shortAll(p.ConfigFiles)))
 	a.printSection("notifications", notificationRows(p.Notifications))
 	if running != nil {
 		a.printSection("notifications in the daemon", notificationRows(running.Notifications))

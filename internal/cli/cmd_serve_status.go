@@ -137,7 +137,7 @@ func (a *app) endProcess(ctx context.Context, pid int) error {
 	if err != nil {
 		return err
 	}
-	defer p.Release()
+	defer func() { _ = p.Release() }() // fails only if it was released before
 	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return &problem{kind: kindFailed, err: fmt.Errorf("cannot send a signal to the daemon (process %d): %w", pid, err), fix: "end it where it was started"}
 	}

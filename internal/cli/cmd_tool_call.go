@@ -95,7 +95,7 @@ func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, 
 		a.printForeign(result.Result)
 	}
 	if !result.Success {
-		return &problem{kind: kindFailed, err: fmt.Errorf("tool %s: %s", name, result.Error)}
+		return &problem{kind: kindFailed, err: fmt.Errorf("tool %s: %s", name, result.Error), fix: host.ToolFix(name, result.Error)}
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (c *conversation) Plugins() []tui.PluginRow {
 			row.Error = *p.Error
 		}
 		if p.State == "ready" && !c.takesPart(p) {
-			row.State, row.Error = "left out", "not in --plugins"
+			row.State, row.Error = tui.StateLeftOut, "not in --plugins"
 		}
 		rows = append(rows, row)
 	}

@@ -69,7 +69,7 @@ func (a *app) editOn(ctx context.Context, path string, on [3]*os.File) error {
 		return err
 	}
 	if err := a.runOn(ctx, editor, path, on); err != nil {
-		return fmt.Errorf("editor %w", err)
+		return withFix(fmt.Errorf("editor %w", err), "name an editor that works: EDITOR=nano patchbay …")
 	}
 	return nil
 }

@@ -17,10 +17,10 @@ type liveLine struct {
 	shown string     // the text on the screen; "": there is no line
 }
 
-// line returns the live line of the command, or nil if stderr is not a terminal or the result is
-// JSON.
+// line returns the live line of the command. It returns nil if stderr is not a terminal, if the
+// terminal cannot draw over a line, or if the result is JSON.
 func (a *app) line() *liveLine {
-	if !a.ErrTTY || a.flags.json {
+	if !a.ErrTTY || a.flags.json || a.getenv("TERM") == "dumb" {
 		return nil
 	}
 	if a.live == nil {

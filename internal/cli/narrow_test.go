@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -87,7 +88,8 @@ func TestHomeIsATilde(t *testing.T) {
 	a.showConversation(&storedConversation{Summary: session.Summary{Session: session.Session{ID: "ses_1", WorkingDir: "/home/ada/shop", CreatedAt: time.Now()}}})
 	a.printProject(&projectView{Root: "/home/ada/shop", Plugins: []projectPlugin{}})
 	a.printf("%s\n", a.noSessions(session.Query{WorkingDir: "/home/ada/shop"}))
-	if got := c.out.String(); strings.Count(got, "~/shop") != 3 || strings.Contains(got, "/home/ada") {
+	a.printPluginHead(&pluginhost.PluginDetail{PluginInfo: pluginhost.PluginInfo{Path: "/home/ada/shop/p", Project: "/home/ada/shop"}}, nil)
+	if got := c.out.String(); strings.Count(got, "~/shop") != 5 || strings.Contains(got, "/home/ada") {
 		t.Error(got)
 	}
 }

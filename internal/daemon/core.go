@@ -194,7 +194,9 @@ func (c *Core) openModel(o Options, read *config.Config, secrets *config.Secrets
 		}
 	}
 	if name := cmp.Or(o.Model, getenv("PATCHBAY_MODEL")); name != "" {
-		if mc, err = mc.With(name); err != nil {
+		if mc, err = mc.With(name); err != nil && o.Model == "" {
+			return nil, fmt.Errorf("$PATCHBAY_MODEL: %w", err)
+		} else if err != nil {
 			return nil, err
 		}
 	}

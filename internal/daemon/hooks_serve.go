@@ -81,7 +81,7 @@ type hookDaemon struct {
 func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
-	server := d.newServer(d.counted(routes), l, requests)
+	server := d.newServer(requests, d.counted(routes), l)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(d.place) }()
 	var keeping sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,8 +150,11 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 		}
 		return complain(pluginhost.SeverityError, m, at, fmt.Sprintf("no program %s in $PATH", command), "install it, or write its whole path")
 	}
-	if _, err := os.Stat(command); err != nil {
-		return complain(pluginhost.SeverityError, m, at, err.Error(), "install it, or write where it is")
+	switch _, err := os.Stat(command); {
+	case errors.Is(err, fs.ErrNotExist):
+		return complain(pluginhost.SeverityError, m, at, "there is no "+command, "write that program, or the path of the right one")
+	case err != nil:
+		return complain(pluginhost.SeverityError, m, at, err.Error(), "write the path of a program that you can read")
 	}
 	if !dialect.Executable(command) {
 		return complain(pluginhost.SeverityError, m, at, command+" is not executable", "run: chmod +x "+command)

@@ -106,7 +106,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	if o.Access {
 		routes = c.logAccess(routes)
 	}
-	server := c.newServer(routes, o.Limits, requests)
+	server := c.newServer(requests, routes, o.Limits)
 	ended := make(chan error, 2)
 	for _, l := range []net.Listener{tcp, local} {
 		go func() { ended <- server.Serve(l) }()
@@ -145,7 +145,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 }
 
 // newServer returns a server whose requests end when ctx ends.
-func (c *Core) newServer(routes http.Handler, l Limits, ctx context.Context) *http.Server {
+func (c *Core) newServer(ctx context.Context, routes http.Handler, l Limits) *http.Server {
 	return &http.Server{Handler: routes, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, // otherwise "OPTIONS *" would be answered before the routes check access
 		ErrorLog:                     slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),

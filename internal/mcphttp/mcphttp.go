@@ -31,7 +31,7 @@ func (c *client) Do(ctx context.Context, r mcpcall.Request) (*mcpcall.Response, 
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.http.Do(req) //nolint:bodyclose // the caller closes it, as Body of the response
 	if at, ok := errors.AsType[*url.Error](err); ok {
 		return nil, at.Err
 	}

@@ -237,11 +237,30 @@ func (d *Dispatch) count(fate Result) {
 // report logs a failure and calls Observe.
 func (d *Dispatch) report(p parcel, end Delivery) {
 	if end.Err != nil {
-		d.log(p).Warn("notification not sent", "dur", end.Duration, "err", end.Err)
+		text, fix := splitFix(end.Err)
+		attrs := []any{"dur", end.Duration, "err", text}
+		if fix != "" {
+			attrs = append(attrs, "fix", fix)
+		}
+		d.log(p).Warn("notification not sent", attrs...)
 	}
 	if d.o.Observe != nil {
 		d.o.Observe(end)
 	}
+}
+
+// splitFix returns an error's text and, if the error knows one, its fix, which the text may end with.
+func splitFix(err error) (text, fix string) {
+	if e, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](err); ok {
+		fix = e.Fix()
+	}
+	if fix == "" {
+		return err.Error(), ""
+	}
+	return strings.TrimSuffix(err.Error(), "; "+fix), fix
 }
 
 func (d *Dispatch) log(p parcel) *slog.Logger {

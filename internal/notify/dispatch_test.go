@@ -145,6 +145,15 @@ func TestDispatch(t *testing.T) {
 				}
 			}
 		},
+		"the fix of a failure is logged apart from it": func(t *testing.T) {
+			var logs bytes.Buffer
+			d := NewDispatch(DispatchOptions{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+			d.Send(note(Success, ""), Route{Name: "r", Sender: &sender{err: fixable{}}})
+			shut(t, d)
+			if want := `err="no such plugin" fix="install it"`; !strings.Contains(logs.String(), want) {
+				t.Errorf("no %s in %s", want, logs.String())
+			}
+		},
 		"the next message says how many were held back": func(t *testing.T) {
 			d, s := NewDispatch(DispatchOptions{}), &sender{}
 			r := Route{Name: "r", Sender: s, Every: time.Hour}
@@ -209,3 +218,9 @@ func TestDispatch(t *testing.T) {
 		t.Run(rule, func(t *testing.T) { synctest.Test(t, test) })
 	}
 }
+
+// fixable is an error that knows its fix.
+type fixable struct{}
+
+func (fixable) Error() string { return "no such plugin; install it" }
+func (fixable) Fix() string   { return "install it" }

@@ -2,5 +2,5 @@
 
 package plainfile
 
-// nonblock is 0: on this system no file of a directory is a named pipe.
+// nonblock is 0: on this system, directories contain no named pipes.
 const nonblock = 0

@@ -71,7 +71,7 @@ func open(path string, info fs.FileInfo, err error, openFile func(string, int, f
 	return f, nil
 }
 
-// Read reads a regular file of at most most bytes. If the file is larger, the error is a
+// Read reads a regular file. If the file is larger than most, in bytes, the error is a
 // [*SizeError].
 func Read(path string, most int) ([]byte, error) {
 	f, err := Open(path)

@@ -18,22 +18,13 @@ import (
 
 // A Command is a command for the plugin.
 type Command struct {
-	Verb    string          // fire, call, again, restart, list, quit
+	Verb    string          // fire, call, again, list, restart, quit; "": nothing to do
 	Name    string          // of the point, tool or method
 	Payload json.RawMessage // nil: a sample
 }
 
-// Verbs lists the commands with their usage.
-func Verbs() [][2]string {
-	return [][2]string{
-		{"fire POINT [JSON]", "send an event; without JSON, a sample"},
-		{"call NAME [JSON]", "call a tool or method; without JSON, with sample arguments"},
-		{"again [JSON]", "send the last one again, or the same with another payload"},
-		{"list", "list what the plugin can be sent, with a sample each"},
-		{"restart", "restart the plugin"},
-		{"quit", "end it"},
-	}
-}
+// verbs are the commands; docs/plugin-dev.md describes them.
+var verbs = []string{"fire", "call", "again", "list", "restart", "quit"}
 
 // ErrBadCommand is wrapped by the error of a line that is not a command.
 var ErrBadCommand = errors.New("not a command")
@@ -55,10 +46,6 @@ func Parse(line string) (Command, error) {
 		}
 	case "again", "restart", "list", "quit":
 	default:
-		var verbs []string
-		for _, v := range Verbs() {
-			verbs = append(verbs, strings.Fields(v[0])[0])
-		}
 		return c, dialect.WithFix(fmt.Errorf("%w: %q", ErrBadCommand, verb), cmp.Or(nearest.Suggest(verb, verbs), "the commands are "+strings.Join(verbs, ", ")))
 	}
 	if rest = strings.TrimSpace(rest); rest == "" {
@@ -83,7 +70,7 @@ func (s *Session) Do(ctx context.Context, c Command) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // that is why it failed
 	}
-	if _, told := errors.AsType[*sent](err); err != nil && !told {
+	if _, told := errors.AsType[*reported](err); err != nil && !told {
 		s.Refuse(err)
 	}
 	return err
@@ -101,8 +88,8 @@ func (s *Session) Refuse(err error) {
 	s.emit(e)
 }
 
-// sent is the error of a call that failed; its event has reported it.
-type sent struct{ error }
+// reported is the error of a call that failed; its event has reported it.
+type reported struct{ error }
 
 func (s *Session) do(ctx context.Context, c Command) error {
 	if c.Verb == "again" {
@@ -146,7 +133,8 @@ func (s *Session) broken() error {
 	return dialect.WithFix(errors.New("the plugin does not work"), "correct it: it is started again as soon as its files change")
 }
 
-// find returns the target of a command. Without a payload, its sample is used.
+// find completes a command: the full name of its target, and a sample if it has no payload. It
+// reports whether the payload is a sample.
 func (s *Session) find(c *Command) (sample bool, err error) {
 	if err := s.broken(); err != nil {
 		return false, err
@@ -177,10 +165,11 @@ func (s *Session) find(c *Command) (sample bool, err error) {
 func (s *Session) fire(ctx context.Context, c Command) (err error) {
 	e := Event{Event: Fired}
 	if e.Sample, err = s.find(&c); err != nil {
+		// An event that the plugin does not hook is sent too: the trace says that no plugin was
+		// called.
 		if _, known := hook.Point(c.Name).Spec(); !known || s.plugin == nil || c.Payload == nil {
 			return err
 		}
-		e.Sample = false // no plugin is called, and the trace says so
 	}
 	s.last = &c
 	e.Target, e.Payload = c.Name, c.Payload
@@ -235,7 +224,7 @@ func (s *Session) call(ctx context.Context, c Command) (err error) {
 func (s *Session) reportResult(e Event, err error) error {
 	if err != nil {
 		e.Error = err.Error()
-		err = &sent{err}
+		err = &reported{err}
 	}
 	s.emit(e)
 	return err

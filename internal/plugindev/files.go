@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A look is the state of a file: enough to notice a change without reading the file.
-type look struct {
+// A fileState is the state of a file: enough to notice a change without reading the file.
+type fileState struct {
 	size    int64
 	changed time.Time
 	mode    fs.FileMode
@@ -19,14 +19,14 @@ type look struct {
 }
 
 // A snapshot holds the state of files at one moment, by path.
-type snapshot map[string]look
+type snapshot map[string]fileState
 
 // mostFiles limits the watched files: a plugin with more contains the code of others.
 const mostFiles = 5000
 
-// take records all files in some places: files, and directories with everything below them. It
-// takes those near the top first, because a plugin's own files are there; complete is false if
-// there are more files than it takes.
+// take records the files at some places. If a place is a directory, it records everything below it,
+// beginning with the files near the top, because a plugin's own files are there. complete is false
+// if there are more files than it records.
 func take(places []string) (s snapshot, complete bool) {
 	s = make(snapshot)
 	dirs := make([]string, 0, len(places))
@@ -60,12 +60,12 @@ func take(places []string) (s snapshot, complete bool) {
 // add records a file. Other kinds of files are ignored.
 func (s snapshot) add(path string, info fs.FileInfo) {
 	if info.Mode().IsRegular() {
-		s[path] = look{size: info.Size(), changed: info.ModTime(), mode: info.Mode(), inode: inode(info)}
+		s[path] = fileState{size: info.Size(), changed: info.ModTime(), mode: info.Mode(), inode: inode(info)}
 	}
 }
 
-// isIgnored reports whether a name is that of a file that is not part of a plugin: a file of
-// version control, interpreters, package managers and editors, or a log.
+// isIgnored reports whether a file with this name is not part of a plugin. It is a log then, or
+// belongs to version control, an interpreter, a package manager or an editor.
 func isIgnored(name string) bool {
 	switch {
 	case slices.Contains([]string{".git", ".hg", ".svn", ".idea", ".vscode", "__pycache__", "node_modules", ".venv", "venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", "4913"}, name),

@@ -10,7 +10,7 @@ import (
 )
 
 // logger turns the host's log about the plugin into events: each line of its stderr, what its
-// sandbox denies, and warnings. With all, also the host's own debug log.
+// sandbox denies, and warnings. If all is set, it adds the host's own debug log.
 func logger(emit func(Event), all bool) *slog.Logger { return slog.New(&handler{emit: emit, all: all}) }
 
 type handler struct {

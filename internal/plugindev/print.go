@@ -102,7 +102,7 @@ func (p printer) broken(e Event) []string {
 	return out
 }
 
-// placed returns a problem as a line to which editors can jump.
+// placed returns a problem with its file, line and column in the form that editors understand.
 func placed(p dialect.Problem) string {
 	switch {
 	case p.Line > 0:
@@ -176,7 +176,8 @@ func (p printer) targets(list []Target) []string {
 	return out
 }
 
-// short returns paths by their last two names, which is enough to recognize them.
+// short returns the last names of the first files, which is enough to recognize them, and how many
+// more there are.
 func short(files []string) []string {
 	const shown = 3
 	var out []string

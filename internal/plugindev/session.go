@@ -17,9 +17,9 @@ import (
 
 // Options describe the plugin and its session.
 type Options struct {
-	// Path is the plugin's directory or file. Changes below it count.
+	// Path is the plugin's directory or file. If a file there changes, the plugin is restarted.
 	Path string
-	// Watch lists more files and directories whose changes count.
+	// Watch lists more files and directories. If they change, the plugin is restarted too.
 	Watch []string
 	// Open opens a host with only that plugin, with this logger and this function for
 	// notifications. The plugin changes all the time, so a host that distrusts changed plugins must
@@ -35,11 +35,13 @@ func (o *Options) places() []string { return append([]string{o.Path}, o.Watch...
 
 // Why a plugin was started.
 const (
-	atStart    = "start"
-	atChange   = "change"
-	atRestart  = "restart"
-	graceOfNew = 2 * time.Second // how long a running call may continue after the plugin's files have changed
+	atStart   = "start"
+	atChange  = "change"
+	atRestart = "restart"
 )
+
+// callGrace is how long a running call may continue after the plugin's files have changed.
+const callGrace = 2 * time.Second
 
 // A Session is one plugin during development. Its methods are safe for concurrent use.
 type Session struct {
@@ -208,7 +210,7 @@ func (s *Session) reload(ctx context.Context, reason string) {
 // reloadChanged restarts the plugin if its files have changed. A running call has a moment to end.
 func (s *Session) reloadChanged(ctx context.Context) {
 	if !s.mu.TryLock() {
-		given := time.AfterFunc(graceOfNew, func() {
+		given := time.AfterFunc(callGrace, func() {
 			if len(s.changedWhileCalled()) > 0 {
 				s.GiveUp()
 			}
@@ -220,8 +222,8 @@ func (s *Session) reloadChanged(ctx context.Context) {
 	s.reloadChangedLocked(ctx)
 }
 
-// changedWhileCalled lists the files that have changed during a call. The goroutine that holds mu
-// for the call does not use seen meanwhile.
+// changedWhileCalled lists the files that have changed during a call. It reads seen and own without
+// mu. That is safe, because the goroutine that holds mu uses them only before and after the call.
 func (s *Session) changedWhileCalled() []string {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -271,7 +273,7 @@ const ownAfter = 2
 func (s *Session) noteOwn() {
 	for _, file := range s.take().since(s.seen) {
 		if s.own[file]++; s.own[file] == ownAfter {
-			s.emit(Event{Event: Logged, Level: "info", Text: "the plugin writes " + file + " itself: its changes do not count any more"})
+			s.emit(Event{Event: Logged, Level: "info", Text: "the plugin writes " + file + " itself: changes of this file no longer restart the plugin"})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -250,7 +251,7 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		_, fix := splitFix(s.Err)
 		text, ends := strings.CutSuffix(s.Err.Cause(), "; "+fix)
 		if !ends {
-			fix = FailureFix(s.Err)
+			fix = cmp.Or(FailureFix(s.Err), h.refusedFix(s))
 		}
 		attrs := []any{"plugin", s.Plugin, "dialect", s.Dialect, "err", text, "hook", s.Hook, "point", string(out.Point)}
 		if fix != "" {

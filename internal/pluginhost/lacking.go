@@ -27,37 +27,78 @@ type lackingError struct {
 func (e *lackingError) Unwrap() error { return e.error }
 
 // Fix suggests the capabilities that would show them to the plugin.
-func (e *lackingError) Fix() string {
-	return fmt.Sprintf("its stderr names files that its sandbox does not show it; if it may have them, add to its capabilities: %s", strings.Join(e.grants, ", "))
+func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.grants) }
+
+// grantFix ends a fix that suggests capabilities.
+func grantFix(grants []string) string {
+	return fmt.Sprintf(" files that its sandbox does not show it; if it may have them, add to its capabilities: %s", strings.Join(grants, ", "))
 }
 
 // suggestCapabilities adds to the error of a confined plugin the capabilities that it probably
 // lacked.
 func (h *Host) suggestCapabilities(e *entry, err error) error {
 	failed, ok := errors.AsType[*hook.Error](err)
-	if !ok || e.policy == nil || failed.Stderr == "" {
+	if !ok {
 		return err
 	}
+	if grants := h.lacking(e, failed.Stderr); len(grants) > 0 {
+		return &lackingError{err, grants}
+	}
+	return err
+}
+
+// lacking returns the capabilities for the files and programs that a message of a confined plugin
+// names, and that exist on this machine but not in its sandbox.
+func (h *Host) lacking(e *entry, text string) []string {
+	if e.policy == nil || text == "" {
+		return nil
+	}
 	var grants []string
-	for _, g := range append(missingPrograms(failed.Stderr, h.setup().Environ), missingFiles(failed.Stderr)...) {
+	for _, g := range append(missingPrograms(text, h.setup().Environ), missingFiles(text)...) {
 		if !e.mounts.show(g.Path) && !slices.Contains(grants, g.String()) && len(grants) < mostLacking {
 			grants = append(grants, g.String())
 		}
 	}
-	if len(grants) == 0 {
-		return err
+	return grants
+}
+
+// ToolFix returns what to do if a tool failed with this message, as far as the message shows that
+// the plugin's sandbox is the reason; "": it does not.
+func (h *Host) ToolFix(tool, message string) string {
+	if e := h.roster().toolOwner(tool); e != nil {
+		return h.lackingFix(e, message)
 	}
-	return &lackingError{err, grants}
+	return ""
+}
+
+// lackingFix returns the fix for a message that names files that the sandbox does not show.
+func (h *Host) lackingFix(e *entry, message string) string {
+	grants := h.lacking(e, message)
+	if len(grants) == 0 {
+		return ""
+	}
+	return "its message names" + grantFix(grants)
+}
+
+// refusedFix returns the fix for a failed hook whose plugin answered with an error.
+func (h *Host) refusedFix(s *hook.Step) string {
+	for _, e := range h.roster().entries {
+		if e.info.Name == s.Plugin && e.found.Dialect == s.Dialect && e.plugin != nil {
+			return h.lackingFix(e, s.Err.Cause())
+		}
+	}
+	return ""
 }
 
 var (
 	// notFound matches the messages about a missing program of shells and env ("run: line 3: jq:
-	// command not found"), Python, Node and Go.
+	// command not found"), Python, Node, Go and Bun.
 	notFound = []pattern.Pattern{
 		pattern.New(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`),
 		pattern.New(`No such file or directory: '([A-Za-z0-9._+-]+)'`),
 		pattern.New(`spawn ([A-Za-z0-9._+-]+) ENOENT`),
 		pattern.New(`exec: "([A-Za-z0-9._+-]+)": executable file not found`),
+		pattern.New(`not found in \$PATH: \\?"([A-Za-z0-9._+-]+)\\?"`), // Bun; the quotes may be escaped
 	}
 	// pathNamed matches an absolute path in a message.
 	pathNamed = pattern.New(`/[^\s'"‘’:,;()\[\]]+`)

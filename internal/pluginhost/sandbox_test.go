@@ -513,3 +513,28 @@ func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 		})
 	}
 }
+
+// TestAToolThatItsSandboxStops: the fix of its failure names what the sandbox does not show, and
+// nothing that exists nowhere.
+func TestAToolThatItsSandboxStops(t *testing.T) {
+	plugtest.NeedTool(t, "jq")
+	h := confinable(t)
+	h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\nwhile read -r line; do case $line in\n"+
+		`*'"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{"name":"scaf","tools":[{"name":"t","description":"d"}]}}' ;;`+"\n"+
+		`*) exit ;; esac; done`+"\n", 0o755)
+	h.config("[plugins.scaf]\ncapabilities = []\n")
+	host := h.open()
+	for message, want := range map[string]string{
+		"[Errno 2] No such file or directory: '" + h.home + "/secret/note'": "read:fs:" + h.home + "/secret/note",
+		`Executable not found in $PATH: "jq"`:                               "exec:jq:/",
+		"[Errno 2] No such file or directory: '/nowhere/at/all'":            "",
+		"no opinion": "",
+	} {
+		if fix := host.ToolFix("plugin_scaf_t", message); !strings.Contains(fix, want) || want == "" && fix != "" {
+			t.Errorf("%s: the fix is %q, want %q", message, fix, want)
+		}
+	}
+	if fix := host.ToolFix("plugin_other", "x"); fix != "" {
+		t.Errorf("an unknown tool: %q", fix)
+	}
+}

@@ -89,9 +89,9 @@ func (s *search) look(dialects []string) error {
 	return nil
 }
 
-// findAll lists the plugins of each dialect for which searched is true, in the order of the dialects.
-// They search at the same time: no plugin is started before all have ended, and dotagent reads the
-// whole of $PATH. Meanwhile the guardian starts, which takes longer than a small plugin.
+// findAll lists the plugins of each dialect for which searched is true, in the order of the
+// dialects. They search at the same time: no plugin is started before all have ended, and dotagent
+// reads the whole of $PATH. Meanwhile the guardian starts, which takes longer than a small plugin.
 func (s *search) findAll(searched func(dialect.Dialect) bool) [][]dialect.Found {
 	setup := s.host.setup()
 	found := make([][]dialect.Found, len(setup.dialects)) // each goroutine owns its element

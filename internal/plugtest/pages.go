@@ -1,6 +1,7 @@
 package plugtest
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -131,7 +132,7 @@ func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 		cmd := exec.Command("bash", "-c", c.Text)
 		cmd.Dir, cmd.Env = dir, environ
 		out, err := cmd.CombinedOutput() // a command that fails prints why, and the page shows that
-		if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 			g.t.Fatalf("line %d: %v", c.Line, err)
 		}
 		got := string(out)

@@ -16,7 +16,7 @@ import (
 // TestAsNobody runs the tests that depend on the user again, because root can read every file.
 func TestAsNobody(t *testing.T) { rerun.Tests(t, "TestHostilePlugins", "TestTrust") }
 
-// A bed is a user's store and a project with plugins.
+// A bed (test bed) has the store of a user, and a project with plugins.
 type bed struct {
 	*testing.T
 	store Store

@@ -36,8 +36,8 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Prompts lists the prompts of a project, by name. taken reports whether a name already has another
-// meaning. A prompt with such a name is returned as a problem.
+// Prompts lists the prompts of a project, by name. taken gets a name with its slash, and reports
+// whether it is a command already. A prompt with such a name is returned as a problem.
 func (s Store) Prompts(root string, taken func(name string) bool) ([]Prompt, []Problem) {
 	dir := filepath.Join(root, filepath.FromSlash(PromptsDir))
 	if there, err := s.ownDir(root, PromptsDir); err != nil {
@@ -53,9 +53,8 @@ func (s Store) Prompts(root string, taken func(name string) bool) ([]Prompt, []P
 	if foreignDirs(root, filepath.Dir(dir), dir) && !r.trusted {
 		return nil, []Problem{{dir, errForeign.Error()}}
 	}
-	names, problem := promptFiles(dir)
+	names, problems := promptFiles(dir)
 	var prompts []Prompt
-	problems := problem
 	for _, file := range names {
 		p, err := r.prompt(file, taken)
 		if err != nil {
@@ -76,7 +75,7 @@ func promptFiles(dir string) ([]string, []Problem) {
 	defer f.Close()
 	entries, err := f.ReadDir(10 * mostPrompts) // limited, because the directory may be huge
 	if err != nil && len(entries) == 0 {
-		return nil, nil // the directory is empty
+		return nil, nil // an empty directory causes an error too
 	}
 	var names []string
 	for _, e := range entries {

@@ -111,7 +111,7 @@ func copyTree(from, to string) error {
 	return err
 }
 
-func (s *seen) copy(source, target *os.Root, room *int64) error {
+func (s *surveyed) copy(source, target *os.Root, room *int64) error {
 	name := filepath.FromSlash(s.name)
 	switch {
 	case s.info.IsDir():

@@ -21,7 +21,7 @@ type Store struct {
 	lock string // the file that records what was trusted
 }
 
-// In returns the store of a user. Nothing is created until something is trusted.
+// In returns the store of a user. It creates no files; [Store.Stage] is the first that does.
 func In(d config.Dirs) Store {
 	dir := filepath.Join(d.Data, "projects")
 	return Store{dirs: d, dir: dir, lock: filepath.Join(dir, "projects.lock")}
@@ -66,7 +66,7 @@ type Status struct {
 }
 
 // Plugins returns the directory of the project's plugins.
-func (s Status) Plugins() string { return filepath.Join(s.Root, filepath.FromSlash(PluginsDir)) }
+func (st Status) Plugins() string { return filepath.Join(st.Root, filepath.FromSlash(PluginsDir)) }
 
 // Look returns the state of a project. It hashes the plugins only if the project has a record.
 func (s Store) Look(root string) Status {

@@ -21,17 +21,17 @@ const (
 	mostBytes = 64 << 20
 )
 
-// A seen is one file of a survey.
-type seen struct {
+// A surveyed is one file of a survey.
+type surveyed struct {
 	name   string // below the directory, with slashes
 	info   fs.FileInfo
 	target string // the target of a link
 }
 
-// survey lists a project's plugin directory, directories first. It opens no file. A file that
-// cannot be shown to a user, or copied, is an error.
-func survey(root *os.Root) ([]seen, error) {
-	var all []seen
+// survey lists a project's plugin directory, each directory before its contents. It opens no file.
+// A file that cannot be shown to a user, or copied, is an error.
+func survey(root *os.Root) ([]surveyed, error) {
+	var all []surveyed
 	var size int64
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == "." {
@@ -47,7 +47,7 @@ func survey(root *os.Root) ([]seen, error) {
 		if err != nil {
 			return err
 		}
-		one := seen{name: name, info: info}
+		one := surveyed{name: name, info: info}
 		if err := one.check(root); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func survey(root *os.Root) ([]seen, error) {
 }
 
 // check refuses names with control characters, special files, and links out of the plugin.
-func (s *seen) check(root *os.Root) (err error) {
+func (s *surveyed) check(root *os.Root) (err error) {
 	mode := s.info.Mode()
 	switch {
 	case !utf8.ValidString(s.name) || strings.ContainsFunc(s.name, func(r rune) bool { return !unicode.IsPrint(r) }):

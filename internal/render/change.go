@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Limits of the changes that are shown; the rest is only counted. A change fills about one screen,
-// a step a few.
+// Limits of the changes that are shown; the rest is only counted. One change fills at most about
+// one screen, and all changes of a step fill a few screens.
 const (
 	maxChanges     = 12
 	maxChangeLines = 40
@@ -114,8 +114,8 @@ func commonBytes(a, b string) int {
 	return n
 }
 
-// window cuts the beginning of a long line, so that byte from is visible with a little text before
-// it.
+// window cuts the beginning of a long line, so that the byte line[from] is visible, with a little
+// text before it.
 func window(line string, from, width int) string {
 	const before = 20
 	if len(line) <= width || from <= width/2 {

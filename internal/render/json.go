@@ -53,8 +53,8 @@ func SafeJSON(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// unfitInJSON reports whether a character in valid JSON must be escaped. C0 controls there are
-// white space between tokens.
+// unfitInJSON reports whether a character in valid JSON must be escaped. C0 controls need not be:
+// in valid JSON they are white space between tokens.
 func unfitInJSON(r rune) bool { return r >= 0x20 && unfit(r) }
 
 // colorJSON colours indented JSON. The JSON is valid, so every quote outside of a string begins

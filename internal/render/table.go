@@ -47,10 +47,10 @@ func Table(w io.Writer, rows [][]Cell, o Options) error {
 	return err
 }
 
-// TableWidth returns how many columns of the screen a table needs if only texts wider than most are
-// cut.
+// TableWidth returns how many columns of the screen a table needs if every text that is wider than
+// most columns is cut to that width.
 func TableWidth(rows [][]Cell, most int) int {
-	rows = fitRows(rows)
+	rows = safeRows(rows)
 	widths := columnWidths(rows)
 	whole := wholeColumns(rows, len(widths))
 	sum := len(columnGap) * (len(widths) - 1)
@@ -65,7 +65,7 @@ func TableWidth(rows [][]Cell, most int) int {
 
 // tableLines lays out a table; a width of 0 cuts nothing.
 func tableLines(rows [][]Cell, o Options, width int) []string {
-	rows = fitRows(rows)
+	rows = safeRows(rows)
 	widths := columnWidths(rows)
 	if width > 0 {
 		narrow(widths, wholeColumns(rows, len(widths)), width)
@@ -111,8 +111,8 @@ func narrow(widths []int, whole []bool, width int) {
 	}
 }
 
-// fitRows makes every text safe for a terminal, before it is measured.
-func fitRows(rows [][]Cell) [][]Cell {
+// safeRows makes every text safe for a terminal, before it is measured.
+func safeRows(rows [][]Cell) [][]Cell {
 	out := make([][]Cell, len(rows))
 	for i, row := range rows {
 		out[i] = make([]Cell, len(row))

@@ -12,7 +12,7 @@ import (
 // Trace draws the path of an event through its plugins: which were called, how long each took, what
 // each changed, and the verdict.
 func Trace(w io.Writer, out *hook.Outcome, o Options) error {
-	var b strings.Builder // written at once, so that the caller gets its error
+	var b strings.Builder // written to w with one call, whose error is returned
 	fmt.Fprintln(&b, o.traceHead(out))
 	spec, _ := out.Point.Spec() // an unknown point has no mode
 	rows := make([][]Cell, len(out.Steps))

@@ -10,8 +10,8 @@ import (
 const unifiedContext = 3
 
 // Unified compares two texts of foreign files, as a unified diff without names. Nothing is cut,
-// because the reader decides by it. Control characters are escaped, so the result is for reading,
-// not for patch.
+// because the reader uses the diff to decide whether to trust the files. Control characters are
+// escaped, so the result is for readers: the program patch cannot apply it.
 func Unified(old, new string) string {
 	if old == new {
 		return ""
@@ -32,7 +32,7 @@ func withoutEmptyEnd(lines []string) []string {
 	return lines
 }
 
-// A hunk is a part of a diff: the lines from up to to, and their numbers in both texts.
+// A hunk is a part of a diff: the lines [from:to] of it, and their numbers in both texts.
 type hunk struct {
 	from, to         int
 	oldLine, newLine int // its first lines, from 1

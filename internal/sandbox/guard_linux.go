@@ -211,12 +211,12 @@ func (p *planner) showEntry(path string, kind os.FileMode) {
 
 // hides reports whether path is this place, and the place is hidden, or whether path is a copy that
 // an editor left beside a hidden file. Copies come and go, so they are looked for at each start.
-func (place Place) hides(path string) bool {
-	if !place.Hidden {
+func (p Place) hides(path string) bool {
+	if !p.Hidden {
 		return false
 	}
-	for _, at := range []string{place.Path, realPath(place.Path)} {
-		if at == path || filepath.Dir(at) == filepath.Dir(path) && strings.Contains(filepath.Base(path), filepath.Base(at)) && !place.Make && !isDir(at) {
+	for _, at := range []string{p.Path, realPath(p.Path)} {
+		if at == path || filepath.Dir(at) == filepath.Dir(path) && strings.Contains(filepath.Base(path), filepath.Base(at)) && !p.Make && !isDir(at) {
 			return true
 		}
 	}

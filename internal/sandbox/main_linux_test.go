@@ -48,7 +48,7 @@ func TestAsNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes as long as all others together")
 	}
-	v := rerun.Visit{Uid: nobody, Args: []string{"-test.skip=^TestAsNobody$", "-test.v=" + fmt.Sprint(testing.Verbose())},
+	v := rerun.Visit{UID: nobody, Args: []string{"-test.skip=^TestAsNobody$", "-test.v=" + fmt.Sprint(testing.Verbose())},
 		Env: []string{outsidePlace + "=" + openDir(t, rerun.Elsewhere)}}
 	t.Log("\n" + v.Run(t))
 }

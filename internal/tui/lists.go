@@ -12,8 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// stateReady is the state of a plugin that is in use.
-const stateReady = "ready"
+const (
+	stateReady   = "ready"    // the state of a plugin that is in use
+	StateLeftOut = "left out" // the state of a plugin that works, and that the user does not want
+)
 
 // hello prints the beginning: the model, the directory, and the conversation so far.
 func (s *screen) hello() {
@@ -23,6 +25,7 @@ func (s *screen) hello() {
 		s.look.dim(render.Cut(render.Line(s.short(this.WorkingDir)), s.look.cols())),
 	})
 	s.printBanner()
+	s.printBroken()
 	if info.Offline {
 		s.printWarning(s.offlineText())
 	}
@@ -51,6 +54,20 @@ func (s *screen) printBanner() {
 			s.printer.add(blockNote, []string{s.look.dim(render.Cut(render.Line(line.Text), s.look.cols()))})
 		}
 	}
+}
+
+// printBroken names the plugins that cannot take part.
+func (s *screen) printBroken() {
+	const most = 5
+	names := broken(s.talk.Plugins())
+	if len(names) == 0 {
+		return
+	}
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if rest := len(names) - most; rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	s.printWarning("these plugins do not work: " + text + "; /plugins says why")
 }
 
 // listPlugins prints every plugin on its own line, and below it what it does, or why it does not

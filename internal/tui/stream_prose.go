@@ -3,6 +3,7 @@ package tui
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -21,7 +22,7 @@ func (t *stream) proseCut(l look) cut {
 	drawn := l.markdown(text, width)
 	const under = 1 // the last line, which still grows
 	for n := len(drawn) - under; n > 0; n-- {
-		at := afterFields(text, len(strings.Fields(ansi.Strip(strings.Join(drawn[:n], " ")))))
+		at := afterDrawn(text, ansi.Strip(strings.Join(drawn[:n], "")))
 		if !opensMark(text[:at]) && !beginsBlock(text[at:]) && slices.Equal(l.markdown(text[:at], width), drawn[:n]) {
 			return cut{at: at}
 		}
@@ -52,19 +53,23 @@ func verseCut(l look, text string, width int) cut {
 // one.
 const maxVerseTries = 4
 
-// afterFields returns where a text continues after n words and the spaces after them.
-func afterFields(text string, n int) int {
+// afterDrawn returns where a text continues after the part that was drawn like this, with the marks
+// and the spaces after it. Lines may break without a space between wide characters.
+func afterDrawn(text, drawn string) int {
 	rest := text
-	for range n {
-		rest = strings.TrimLeft(rest, " ")
-		end := strings.IndexByte(rest, ' ')
-		if end < 0 {
+	for _, r := range strings.ReplaceAll(drawn, " ", "") {
+		i := strings.IndexRune(rest, r)
+		if i < 0 {
 			return len(text)
 		}
-		rest = rest[end:]
+		rest = rest[i+utf8.RuneLen(r):]
 	}
+	rest = strings.TrimLeft(rest, marks)
 	return len(text) - len(strings.TrimLeft(rest, " "))
 }
+
+// marks are the characters of markdown that emphasize text.
+const marks = "*_`~"
 
 // beginsBlock reports whether a text could begin something other than a paragraph.
 func beginsBlock(text string) bool {
@@ -73,8 +78,8 @@ func beginsBlock(text string) bool {
 
 // opensMark reports whether a text has marks that may be closed only after it.
 func opensMark(text string) bool {
-	for _, mark := range []string{"*", "_", "`", "~"} {
-		if strings.Count(text, mark)%2 != 0 {
+	for _, mark := range marks {
+		if strings.Count(text, string(mark))%2 != 0 {
 			return true
 		}
 	}

@@ -29,6 +29,8 @@ var essays = map[string]string{
 	"lines and a table": "one\ntwo\nthree\nfour | five\n-----|-----\nsix | seven\neight | nine\n",
 	"lines of marks":    strings.Repeat("one **two\nthree** four\n", 8) + "five",
 	"prose, then lines": strings.Repeat(strings.Repeat("prose ", 11)+"\n", 4) + strings.Repeat("short\n", 8),
+	"no spaces":         strings.Repeat("第七句话很长，很长（很长）。", 12) + "\n\nThe end.",
+	"marks, no spaces":  strings.Repeat("很长**粗体**很长，`code`很长。", 12) + "\n\nThe end.",
 	"links in prose":    strings.Repeat("See [the page](https://example.com/a) for more of it. ", 6) + "\n\nThe end.",
 }
 
@@ -61,12 +63,28 @@ func TestLinesScroll(t *testing.T) {
 	}
 }
 
-// scrollAll streams a text byte by byte, and returns the scrollback at the end.
+// TestProseScrolls: a long paragraph does not wait for its end, also without spaces.
+func TestProseScrolls(t *testing.T) {
+	l := look{width: 60, height: 24}
+	for _, piece := range []string{"words and ", "很长，", "很长**粗体**很长。", "one `two` "} {
+		var s stream
+		for range 400 {
+			s.add(piece)
+			s.drawn = time.Time{}
+			s.scroll(l, 4)
+			if n := len(s.draw(l)); n > 5 {
+				t.Fatalf("%s: %d lines are live:\n%s", piece, n, strings.Join(s.draw(l), "\n"))
+			}
+		}
+	}
+}
+
+// scrollAll streams a text character by character, and returns the scrollback at the end.
 func scrollAll(l look, text string, room int) []string {
 	var s stream
 	var out []string
-	for i := range len(text) {
-		s.add(text[i : i+1])
+	for _, r := range text {
+		s.add(string(r))
 		s.drawn = time.Time{}
 		out = append(out, s.scroll(l, room)...)
 	}

@@ -183,13 +183,19 @@ func TestAResizeWhileAnAnswerComes(t *testing.T) {
 // wraps the long lines of the live part into more rows than it has, and pushes the first ones into
 // the scrollback.
 func TestLongLinesInATerminalThatBecomesSmall(t *testing.T) {
+	for _, size := range [][2]int{{90, 12}, {80, 10}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) { longLinesBecomeSmall(t, size[0], size[1]) })
+	}
+}
+
+func longLinesBecomeSmall(t *testing.T, width, height int) {
 	term := openTerminal(t, 200, 50)
 	term.prompt()
 	term.keys("/help", "Enter") // fills the screen
 	term.keys("prose", "Enter")
 	term.sees("word-079")
-	term.resize(90, 12)
-	rule := strings.Repeat("─", 89)
+	term.resize(width, height)
+	rule := strings.Repeat("─", width-1)
 	term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
 	term.openGate()
 	term.sees("ends", "Ask anything") // the words before it may be in the line above

@@ -260,6 +260,15 @@ func TestQueue(t *testing.T) {
 }
 
 func TestHello(t *testing.T) {
+	t.Run("a plugin that does not work is named", func(t *testing.T) {
+		drive(t, func(d *driver) { d.wantPrinted("these plugins do not work: old; /plugins says why") })
+	})
+	t.Run("a plugin that the user left out is not broken", func(t *testing.T) {
+		rows := []PluginRow{{Name: "a", State: stateReady}, {Name: "b", State: StateLeftOut, Error: "not in --plugins"}}
+		if got := pluginCount(rows); got != "1 plugin" {
+			t.Error(got)
+		}
+	})
 	t.Run("an offline model is announced", func(t *testing.T) {
 		driveWith(t, driverOptions{change: func(c *scripted) { c.info.Offline = true }}, func(d *driver) {
 			d.wantPrinted("offline model: it plays a script, or echoes", "--model PROVIDER:NAME")

@@ -227,19 +227,27 @@ func modelName(i model.Info) string {
 
 // pluginCount returns how many plugins are loaded, and how many are broken.
 func pluginCount(rows []PluginRow) string {
-	ready, broken := 0, 0
+	ready := 0
 	for _, r := range rows {
-		switch {
-		case r.State == stateReady:
+		if r.State == stateReady {
 			ready++
-		case r.Error != "":
-			broken++
 		}
 	}
-	if broken > 0 {
+	if broken := len(broken(rows)); broken > 0 {
 		return fmt.Sprintf("%s, %d broken", render.Count(ready, "plugin"), broken)
 	}
 	return render.Count(ready, "plugin")
+}
+
+// broken returns the names of the plugins that should take part and cannot.
+func broken(rows []PluginRow) []string {
+	var names []string
+	for _, r := range rows {
+		if r.State != stateReady && r.State != StateLeftOut && r.Error != "" {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 func usageText(u model.Usage) string {

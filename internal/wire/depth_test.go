@@ -15,8 +15,8 @@ func nested(levels int) string {
 	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
 }
 
-// deeper are numbers of levels over the limit: by one, by all that encoding/json reads, and by much
-// more.
+// deeper are numbers of levels over the limit: one more, almost as many as encoding/json reads, and
+// far more than it reads.
 var deeper = []int{rawjson.MaxForeign + 1, 9_997, 300_000}
 
 func isTooDeep(err error) bool {
@@ -71,7 +71,7 @@ func TestAReplyThatIsTooDeepFailsItsCall(t *testing.T) {
 
 func TestMessagesThatAreTooDeepAreNotPassedOn(t *testing.T) {
 	notified := make(chan string, 10)
-	p, f, heard := newPeer(t, PeerOptions{
+	_, f, heard := newPeer(t, PeerOptions{
 		OnNotify: func(method string, params json.RawMessage) { notified <- method },
 		OnRequest: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`"` + method + `"`), nil
@@ -93,7 +93,6 @@ func TestMessagesThatAreTooDeepAreNotPassedOn(t *testing.T) {
 	if got := f.read(); !strings.Contains(got, `"result":"put"`) {
 		t.Errorf("answered %s", got)
 	}
-	_ = p
 }
 
 // TestAPluginReadsDeepMessagesOfTheHost: the host's payloads may be deeper than those of plugins,

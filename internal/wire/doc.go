@@ -38,10 +38,11 @@
 // never fails another call. A plugin that does not read cannot delay its callers beyond their
 // contexts, nor make the host buffer more than a bounded number of bytes.
 //
-// A message is validated once, here. Results and params that the package returns are valid JSON, at
-// most [rawjson.MaxForeign] levels deep, compact and valid UTF-8. A deeper result fails its call, a
-// deeper request is answered with an error, a deeper notification is a noise. Nothing else about
-// their content is checked.
+// A message is validated once, here. Results and params that [Serial] and [Peer] return are valid
+// JSON, at most [rawjson.MaxForeign] levels deep, compact and valid UTF-8. A deeper result fails
+// its call, a deeper request is answered with an error, a deeper notification is a noise. Nothing
+// else about their content is checked. [Serve] accepts deeper messages, because they come from the
+// host.
 //
 // On systems where pipes have no deadlines (Windows), a call cannot be interrupted while it waits:
 // it ends when the plugin answers or exits.

@@ -25,7 +25,7 @@ type message struct {
 // is scanned to its end too, so that its id is known. That costs little: the scanner needs one bit
 // per level, and a line has no more levels than bytes.
 func scanMessage(line []byte, i int) (message, error) {
-	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
+	m, err := scanEnvelope(line, i, envelopeLevels+rawjson.MaxForeign)
 	if err == nil || !isDeep(err) {
 		return m, err
 	}
@@ -40,8 +40,8 @@ func isDeep(err error) bool {
 	return ok
 }
 
-// envelope is the number of levels around the parts of a message.
-const envelope = 1
+// envelopeLevels is the number of levels around the parts of a message.
+const envelopeLevels = 1
 
 var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
 
@@ -75,9 +75,9 @@ func peek(head []byte) message {
 	return m
 }
 
-// tailID finds the id in the end of a message, if it is the last field. The last brace closes the
-// envelope, and a quote inside a string would have a backslash, so anything that looks like the id
-// is the id.
+// tailID finds the id in the end of a message, if it is the last field. Nothing else there can look
+// like it: inside a string, the quotes around id would have backslashes, and in an inner object,
+// two braces would follow the value.
 func tailID(tail []byte) (uint64, bool) {
 	tail = bytes.TrimRight(tail, " \t\r")
 	i := bytes.LastIndex(tail, []byte(`"id"`))
@@ -256,8 +256,8 @@ func appendID(dst, id []byte) []byte {
 	return appendLine(append(dst, `{"jsonrpc":"2.0","id":`...), id)
 }
 
-// appendLine appends JSON of the host's side. It trusts that v is JSON, but not that it is on one
-// line: a newline would break the framing. If v is not JSON, only its own message must be broken.
+// appendLine appends JSON, without its newlines, which would break the framing. It does not check
+// that v is JSON. If it is not, only this message is broken.
 func appendLine(dst, v []byte) []byte {
 	if bytes.IndexByte(v, '\n') < 0 {
 		return append(dst, v...)

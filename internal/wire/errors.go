@@ -25,17 +25,17 @@ var (
 // Error codes of JSON-RPC 2.0, section 5.1, that this package sends itself, and limits and texts of
 // errors.
 const (
-	codeParse     = -32700 // not JSON
-	codeInvalid   = -32600 // JSON, but not a request
-	codeNoMethod  = -32601
-	codeInternal  = -32603
-	codeOverload  = -32000 // from the range for implementations
-	messageCut    = 200    // bytes of a plugin's text in errors and noise: one line of a log
-	idCut         = 64     // bytes of a plugin's id
-	noMethodText  = "Method not found"
-	overloadText  = "too many requests in flight"
-	tooLargeText  = "reply is over the size limit"
-	notObjectText = "Invalid Request"
+	codeParse    = -32700 // not JSON
+	codeInvalid  = -32600 // JSON, but not a request
+	codeNoMethod = -32601
+	codeInternal = -32603
+	codeOverload = -32000 // from the range for implementations
+	messageCut   = 200    // bytes of a plugin's text in errors and noise: one line of a log
+	idCut        = 64     // bytes of a plugin's id
+	noMethodText = "Method not found"
+	overloadText = "too many requests in flight"
+	tooLargeText = "reply is over the size limit"
+	invalidText  = "Invalid Request"
 )
 
 // An RPCError is an error that the other side answered with, or that a handler wants to answer

@@ -109,17 +109,18 @@ func FuzzPeerListens(tf *testing.F) {
 			}
 		}()
 		plugin.write(string(said) + "\n")
-		result, err := p.Call(soon(t), "last", nil) // when it is answered, everything before has been read; or the input answers this very call
+		result, err := p.Call(soon(t), "last", nil) // its answer comes when all input has been read, unless the input itself has a reply to this call
 		checkOutcome(t, result, err)
 		_ = p.Close()
 		<-answered
 	})
 }
 
-// checkSent checks that an id goes back byte for byte, and that everything else is UTF-8.
-func checkSent(t *testing.T, got, line []byte) {
-	if !json.Valid(line) || utf8.Valid(got) && !utf8.Valid(line) {
-		t.Errorf("%q is answered with %q", got, line)
+// checkSent checks that a line is JSON. It must be UTF-8 too, unless the input is not: an id goes
+// back byte for byte.
+func checkSent(t *testing.T, input, line []byte) {
+	if !json.Valid(line) || utf8.Valid(input) && !utf8.Valid(line) {
+		t.Errorf("%q is answered with %q", input, line)
 	}
 }
 

@@ -6,13 +6,14 @@ import (
 )
 
 // large is a pool of buffers over keepBuffer. No connection keeps one: if 64 plugins had each been
-// sent a large message once, each would hold such a buffer forever. Allocating one for every
-// message would make the garbage collector run twice as often per byte, and large messages slower
-// than their size justifies. The collector empties the pool.
+// sent a large message once, each would hold such a buffer forever. Without the pool, every large
+// message would allocate one. Then the garbage collector would run more often, and a large message
+// would cost more per byte than a small one. The collector empties the pool.
 var large sync.Pool
 
-// roomFor returns buf, or a larger buffer with the same content. It makes room for more bytes only
-// if the result is larger than a connection keeps.
+// roomFor makes room in buf for a number of bytes. If they do not fit, and the result would be over
+// keepBuffer, it returns a larger buffer with the same content. Otherwise it returns buf: append is
+// good enough for a small message.
 func roomFor(buf []byte, more int) []byte {
 	size := len(buf) + more
 	if size <= keepBuffer || size <= cap(buf) {

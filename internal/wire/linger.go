@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A linger lets a call wait in a system call of its own for a plugin that answers at once, as most
-// do. The runtime's poller would let other goroutines run meanwhile, but putting the goroutine to
-// sleep and waking it costs more than a whole small answer.
+// A linger makes a call wait for its reply in a system call of its own, instead of in the runtime's
+// poller. That is faster if the plugin answers at once, as most do. The poller would let other
+// goroutines run meanwhile, but putting the goroutine to sleep and waking it costs more than a
+// whole small answer.
 //
 // A thread that waits like this keeps its processor from other goroutines until the runtime takes
 // it away. So only one call in the program lingers at a time, only while its plugin is brisk, and
@@ -28,7 +29,8 @@ const (
 	// small.
 	briskWait = 200 * time.Microsecond
 	// longestLinger bounds how long one call lingers, and how late a cancelled call notices. It is
-	// longer than the kernel's tick: a shorter timer costs as much as lingering saves.
+	// longer than the usual tick of the kernel: for a timer that ends before the next tick, the
+	// kernel must program the hardware, which costs as much as lingering saves.
 	longestLinger = firstWait
 )
 
@@ -45,7 +47,7 @@ func (l *linger) wait(fd uintptr) (ready bool) {
 	l.poll[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 	n, err := unix.Poll(l.poll[:], int(longestLinger.Milliseconds()))
 	lingering.Store(false)
-	return n > 0 && err == nil // after a signal the poller waits on
+	return n > 0 && err == nil // after a signal, the poller continues the wait
 }
 
 // waited records how long the wait was, if there was one.

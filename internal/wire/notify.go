@@ -26,7 +26,7 @@ type notifier struct {
 	queue     chan notification // closed by the reading goroutine when it ends
 	bytes     atomic.Int64      // of params in the queue
 	dropped   atomic.Int64      // since the last report
-	some      chan struct{}     // of capacity 1; has a value if dropped is not 0
+	anyLost   chan struct{}     // of capacity 1; has a value if dropped is not 0
 	stopped   chan struct{}     // closed when OnNotify must not be called any more
 	once      sync.Once         // closes stopped once
 	added     atomic.Int64      // how many were queued
@@ -45,7 +45,7 @@ func newNotifier(o PeerOptions) *notifier {
 		window:    newWindow(o.NotifyRate),
 		maxBytes:  2 * int64(o.maxReceive()),
 		queue:     make(chan notification, maxQueued),
-		some:      make(chan struct{}, 1),
+		anyLost:   make(chan struct{}, 1),
 		stopped:   make(chan struct{}),
 	}
 }
@@ -56,7 +56,7 @@ func (n *notifier) add(m *message, in *Reader) {
 	if len(n.queue) == maxQueued || n.bytes.Load()+size > n.maxBytes || !n.window.take(time.Now()) {
 		n.dropped.Add(1)
 		select {
-		case n.some <- struct{}{}:
+		case n.anyLost <- struct{}{}:
 		default:
 		}
 		return
@@ -123,7 +123,7 @@ func (n *notifier) run() {
 	report := time.NewTimer(0)
 	<-report.C
 	defer report.Stop()
-	some := n.some // nil while the next report has to wait
+	anyLost := n.anyLost // nil while the next report has to wait
 	for {
 		select {
 		case <-n.stopped:
@@ -134,12 +134,12 @@ func (n *notifier) run() {
 				return
 			}
 			n.hand(next)
-		case <-some:
+		case <-anyLost:
 			n.report()
-			some = nil
+			anyLost = nil
 			report.Reset(reportEvery)
 		case <-report.C:
-			some = n.some
+			anyLost = n.anyLost
 		}
 	}
 }

@@ -32,13 +32,13 @@ type PeerOptions struct {
 }
 
 // A Peer is a connection with many calls under way, to a plugin that may send notifications and
-// requests itself. One goroutine reads. Callers write themselves, and messages that several callers
-// send at the same moment go out in one write.
+// requests itself. One goroutine reads. Each caller writes its own message. If several callers send
+// at the same moment, one of them writes all their messages with one write.
 type Peer struct {
 	opts     PeerOptions
 	r, w     *os.File
 	in       *Reader       // used only by the reading goroutine
-	lost     bool          // likewise: the line being discarded is over the limit, and its call is not known yet
+	idAtEnd  bool          // used only by the reading goroutine: a line over the limit is being discarded, and its id is looked for at its end
 	endless  atomic.Bool   // the plugin writes a line over the limit that has not ended
 	notes    *notifier     // nil: there is no OnNotify
 	requests chan struct{} // holds a token for each request being answered
@@ -51,7 +51,7 @@ type Peer struct {
 	mu      sync.Mutex       // protects the fields below
 	pending map[uint64]*slot // calls under way, by id
 	last    uint64           // the last id issued; ids count from 1
-	clock   *time.Timer      // calls the method look every firstWait while a patient call waits for its reply alone; nil until the first patient call
+	clock   *time.Timer      // calls look every firstWait while a patient call does not watch its context; nil until the first patient call
 	ticking bool             // the clock is set
 	round   uint64           // how often look was called
 	given   givenUp          // calls given up without a reply
@@ -65,7 +65,7 @@ type slot struct {
 	result json.RawMessage
 	err    error
 
-	// A patient call has a distant deadline. It waits for the reply alone until look tells it that
+	// A patient call has a distant deadline. It does not watch its context until look tells it that
 	// the reply takes long. The fields are used while the call is in pending, and protected by
 	// Peer.mu.
 	patient bool
@@ -117,7 +117,7 @@ func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.Raw
 		return nil, err
 	}
 	if err := p.out.request(method, params, id, crowd); err != nil {
-		p.take(id) // if the connection has ended meanwhile, the call is not in pending any more, and its slot is being filled
+		p.take(id) // s is not reused: if the connection has just ended, fail may still fill it
 		return nil, err
 	}
 	return p.await(ctx, method, id, s)
@@ -177,9 +177,9 @@ func (p *Peer) tick() {
 }
 
 // look notifies every patient call whose reply takes longer than firstWait. The call is notified
-// before twice that time has passed. Until then the call does not wait for its context, because a
-// context with a deadline may have to set a timer for that, and to allocate. One clock for all
-// calls costs less than one for each, since most are answered at once.
+// before twice that time has passed. Until then the call does not watch its context, because the
+// contexts of package hook allocate and set a timer when Done is called. One clock for all calls
+// costs less than one for each, since most are answered at once.
 func (p *Peer) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *Peer) look() {
 	}
 }
 
-// await waits for the reply or the end of the context. A patient call waits for the reply alone
+// await waits for the reply or the end of the context. A patient call does not watch its context
 // until look tells it that the reply takes long.
 func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
 	for filled := s.patient && <-s.filled; !filled; {

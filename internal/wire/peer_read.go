@@ -109,7 +109,7 @@ func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 func (p *Peer) tooLarge() {
 	head := peek(p.in.head)
 	id, ok := head.callID()
-	if p.lost = !ok && head.method.End == 0; !p.lost {
+	if p.idAtEnd = !ok && head.method.End == 0; !p.idAtEnd {
 		p.oversized(id, ok)
 	} else if !p.in.over {
 		p.tooLargeEnded()
@@ -118,8 +118,8 @@ func (p *Peer) tooLarge() {
 
 // tooLargeEnded is called when a line over the limit has ended.
 func (p *Peer) tooLargeEnded() {
-	if p.lost {
-		p.lost = false
+	if p.idAtEnd {
+		p.idAtEnd = false
 		p.oversized(tailID(p.in.tail))
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	leastBuffer = 4 << 10   // the first size of a buffer, and the least room for a read: a handshake fits
-	firstBuffer = 16 << 10  // the next size, with many calls under way or a longer line
+	usualBuffer = 16 << 10  // the next size, with many calls under way or a longer line
 	keepBuffer  = 256 << 10 // a buffer larger than this is not kept after its line
 	headSize    = 512       // bytes of the beginning of a line over the limit that are kept, to look for its id
 	tailSize    = 64        // bytes of its end that are kept
@@ -151,9 +151,9 @@ func (r *Reader) fill(src io.Reader) error {
 }
 
 // makeRoom prepares the buffer for a read: it moves the rest to the front, and grows the buffer if
-// necessary. A buffer that is too large to be kept goes to the pool when all its lines have been
-// returned. None of them is borrowed any more, and keep has replaced the buffer if a large line in
-// it was kept.
+// necessary. A buffer over keepBuffer goes to the pool when all its lines have been returned. By
+// then no line is in use: a line is borrowed only until the next read, and if the caller owns a
+// large one, keep has given the buffer to the caller and started another.
 func (r *Reader) makeRoom() {
 	left := len(r.buf) - r.next
 	if left == 0 && cap(r.buf) > keepBuffer {
@@ -174,22 +174,22 @@ func (r *Reader) makeRoom() {
 }
 
 // larger returns an empty buffer with more room than buf: one from the pool, or a new one twice as
-// large, up to the limit and one first buffer. Without the pool, each large line would grow the
-// buffer again from its first size, which allocates four times the size of the line and copies it
-// once more.
+// large. Its size is at most usualBuffer over the limit. Without the pool, each large line would
+// grow the buffer again from its first size, which allocates four times the size of the line and
+// copies it once more.
 func (r *Reader) larger(left int) []byte {
 	if cap(r.buf) == 0 {
 		return make([]byte, 0, leastBuffer)
 	}
-	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+leastBuffer), r.max+firstBuffer
-	if size == firstBuffer {
+	size, most := max(usualBuffer, min(2*cap(r.buf), r.max+usualBuffer), left+leastBuffer), r.max+usualBuffer
+	if size == usualBuffer {
 		return make([]byte, 0, size)
 	}
 	b := pooled(size, most)
 	if b == nil {
 		return make([]byte, 0, size)
 	}
-	if cap(r.buf) <= firstBuffer {
+	if cap(r.buf) <= usualBuffer {
 		r.home = r.buf[:0]
 	}
 	return b
@@ -205,7 +205,7 @@ func (r *Reader) keep(part []byte) []byte {
 		return own
 	}
 	r.seen -= r.next
-	r.buf = append(make([]byte, 0, max(firstBuffer, len(r.buf)-r.next)), r.buf[r.next:]...)
+	r.buf = append(make([]byte, 0, max(usualBuffer, len(r.buf)-r.next)), r.buf[r.next:]...)
 	r.next = 0
 	return part[:len(part):len(part)]
 }

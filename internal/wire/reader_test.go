@@ -18,7 +18,7 @@ func TestReader(t *testing.T) {
 	tests := []struct{ rule, in, want string }{
 		{"lines come without their newline", "a\nbc\n", "a|bc|EOF"},
 		{"CRLF is a line end", "a\r\nb\r\n", "a|b|EOF"},
-		{"one CR belongs to the line end, more to the line", "a\r\r\n", "a\r|EOF"},
+		{"one CR belongs to the line end, a CR before it to the line", "a\r\r\n", "a\r|EOF"},
 		{"empty lines are lines", "\n\r\na\n\n", "||a||EOF"},
 		{"the last line may lack its newline", "a\nbc", "a|bc+EOF"},
 		{"empty input ends at once", "", "EOF"},
@@ -71,7 +71,7 @@ func allLines(t testing.TB, r *Reader) []string {
 	return nil
 }
 
-func TestReaderLinesAreTheCallers(t *testing.T) {
+func TestReaderGivesItsLinesToTheCaller(t *testing.T) {
 	large := strings.Repeat("L", 2*keepBuffer)
 	r := NewReader(strings.NewReader("small\n"+large+"\nnext\n"), 1<<20)
 	var lines [][]byte
@@ -107,7 +107,7 @@ func TestReaderNeverHoldsMoreThanTheCapAndOneRead(t *testing.T) {
 	r := NewReader(io.LimitReader(endless{}, 50<<20), limit)
 	for {
 		_, err := r.ReadLine()
-		if held := cap(r.buf); held > limit+firstBuffer {
+		if held := cap(r.buf); held > limit+usualBuffer {
 			t.Fatalf("%d bytes are held", held)
 		}
 		if err == io.EOF {

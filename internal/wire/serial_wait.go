@@ -21,7 +21,7 @@ func (s *Serial) arm(ctx context.Context) {
 	if s.tryR != nil {
 		s.tryR.deadline = deadline
 	}
-	if !ok && ctx.Done() == nil { // Done is called last, because a context may have to set a timer for it
+	if !ok && ctx.Done() == nil { // Done is called last, because the contexts of package hook set their timer then
 		return
 	}
 	if s.armed && !(ok && deadline.Before(s.wake)) {
@@ -76,10 +76,10 @@ func (s *Serial) holdOn(ctx context.Context) error {
 	return s.woken(ctx)
 }
 
-// woken finds out why a read was interrupted, and prepares to wait on.
+// woken finds out why a read was interrupted, and prepares the next one.
 //
-// It sets the new deadline before it checks the context: if the context ended in between, its
-// interrupt was overwritten, but then the check finds it done.
+// It sets the new deadline before it checks the context. If the context has just ended, the new
+// deadline may overwrite its interrupt, but then the check finds that the context has ended.
 func (s *Serial) woken(ctx context.Context) error {
 	s.armed = false
 	deadline, ok := ctx.Deadline()
@@ -109,5 +109,5 @@ func (s *Serial) woken(ctx context.Context) error {
 }
 
 // interrupt wakes the reading goroutine. It may come late, when the next call already waits. That
-// call finds that its own context has not ended, and waits on.
+// call finds that its own context has not ended, and continues to wait.
 func (s *Serial) interrupt() { _ = s.r.SetReadDeadline(longAgo) }

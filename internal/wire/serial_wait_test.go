@@ -11,7 +11,7 @@ import (
 func TestSerialContext(t *testing.T) {
 	t.Run("cancelling ends a call soon after it began", func(t *testing.T) { cancelDuring(t, 0) })
 	t.Run("cancelling ends a call that waits for long", func(t *testing.T) { cancelDuring(t, 3*firstWait) })
-	t.Run("a context without a deadline can be cancelled after one with", func(t *testing.T) {
+	t.Run("a call without a deadline can be cancelled after a call that timed out", func(t *testing.T) {
 		s, _, _ := newSerial(t, Options{})
 		timeOut(t, s)
 		ctx, cancel := context.WithCancel(context.Background())

@@ -16,7 +16,7 @@ const serveMax = 16 << 20
 
 const (
 	combineMax  = 16 << 10              // how many bytes are combined into one write: as much as the host's reader takes at once
-	quickAnswer = 50 * time.Microsecond // how long an answer may take before earlier replies are sent without it: a few writes
+	quickAnswer = 50 * time.Microsecond // how long an answer may take before earlier replies are sent without it: the time of a few writes
 )
 
 // Serve is the plugin's side. It handles one request at a time and replies in order, until r ends.
@@ -100,7 +100,7 @@ func (s *server) answerLine(line []byte) error {
 func (s *server) message(m *message) error {
 	method, ok := s.method(m)
 	if !ok {
-		s.fault(m.raw(m.id), codeInvalid, notObjectText)
+		s.fault(m.raw(m.id), codeInvalid, invalidText)
 		return nil
 	}
 	if len(s.out) > 0 || s.in.next < len(s.in.buf) {

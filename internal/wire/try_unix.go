@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// A try reads and writes a pipe with as few system calls as possible. Write, and Read of an
-// [atOnce], make one, and return errWouldBlock if that would have waited. Read waits; linger.go
-// says how. Only one goroutine at a time may read, and one write.
+// A try reads and writes a pipe with as few system calls as possible. Its Write, and the Read of an
+// [atOnce], make one system call, and return errWouldBlock if it would have waited. Its Read waits;
+// linger.go says how. Only one goroutine at a time may read, and one write.
 type try struct {
 	linger
 	conn    syscall.RawConn
 	p       []byte // the argument of the call under way
 	n       int    // its result
 	err     error
-	onRead  func(uintptr) bool // the three steps below, bound once so that a call does not allocate
+	onRead  func(uintptr) bool // the methods read, readAtOnce and write, bound once so that a call does not allocate
 	onTry   func(uintptr) bool
 	onWrite func(uintptr) bool
 }
@@ -108,5 +108,5 @@ func again(call func(int, []byte) (int, error), fd uintptr, p []byte) (int, erro
 	}
 }
 
-// wouldBlock compares by value: errors.Is is slower than the system call.
+// wouldBlock compares by value, because it is called for every read and errors.Is is slower.
 func wouldBlock(err error) bool { return err == syscall.EAGAIN } //nolint:errorlint // an Errno, straight from the system call

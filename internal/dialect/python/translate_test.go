@@ -115,7 +115,7 @@ func TestReplies(t *testing.T) {
 		{"args and flags of another shape are ignored", onToolCall, hook.CommandBefore, command,
 			`{"call":{"tool_name":"git","tool_call_id":"","input":{"args":"pull","flags":[],"more":1}}}`, hook.Continue, `{}`},
 		{"an answer in a command's place", onResolveTool, hook.CommandBefore, command,
-			`{"result":{"output":"mine","success":false,"error":null}}`, hook.Stop, `{"result":"mine"}`},
+			`{"result":{"output":"mine","success":true,"error":null}}`, hook.Stop, `{"result":"mine"}`},
 		{"a program's stdout", onToolResult, hook.CommandAfter, `{"command":"ls","result":{"stdout":"a","stderr":"","exit_code":0}}`,
 			`{"result":{"output":"b","success":true,"error":null}}`, hook.Continue, `{"result":{"stdout":"b","stderr":"","exit_code":0}}`},
 		{"another result of a command", onToolResult, hook.CommandAfter, `{"command":"ls","result":"a"}`,

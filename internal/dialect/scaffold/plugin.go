@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -72,7 +73,7 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 const mostWarned = 50
 
 // warnOnce logs each note once for a hook or tool. The trace has it for every event.
-func (p *plugin) warnOnce(kind, name string, notes []string) {
+func (p *plugin) warnOnce(kind, name string, notes []string, more ...any) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
 	for _, note := range notes {
@@ -84,7 +85,7 @@ func (p *plugin) warnOnce(kind, name string, notes []string) {
 			p.warned = make(map[string]bool)
 		}
 		p.warned[key] = true
-		p.launch.rt.Log.Warn(note, kind, name)
+		p.launch.rt.Log.Warn(note, append([]any{kind, name}, more...)...)
 	}
 }
 
@@ -105,7 +106,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	r, err := toolResult(name, result)
 	r.Sent, r.Received = sent, result
 	if err == nil {
-		p.warnOnce("tool", name, toolRemarks(result))
+		p.warnOnce("tool", name, toolRemarks(result), "answer", excerpt.Of(result, maxWarning))
 	}
 	return r, err
 }

@@ -70,7 +70,7 @@ func toolRemarks(answer json.RawMessage) []string {
 		notes = append(notes, fmt.Sprintf("success is ignored: %s where true or false belongs", jsonType(v)))
 	}
 	if o.Get("result") == nil && string(o.Get("success")) != "false" {
-		notes = append(notes, "the tool answered without a result, which counts as an empty one; answer with success and result")
+		notes = append(notes, "a tool answered without a result, which counts as an empty one; answer with success and result")
 	}
 	return notes
 }

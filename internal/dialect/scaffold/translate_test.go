@@ -170,7 +170,7 @@ func TestToolRemarks(t *testing.T) {
 		`{"result":{"a":1},"took":5}`:      "",
 		`{"success":"false","result":"r"}`: "success is ignored: a string where true or false belongs",
 		`{"sucess":false,"result":"r"}`:    `the answer has the unknown field "sucess", which is ignored; did you mean "success"?`,
-		`{"success":true}`:                 "the tool answered without a result, which counts as an empty one; answer with success and result",
+		`{"success":true}`:                 "a tool answered without a result, which counts as an empty one; answer with success and result",
 	} {
 		if got := strings.Join(toolRemarks(json.RawMessage(answer)), "; "); got != want {
 			t.Errorf("%s: noted %q, want %q", answer, got, want)

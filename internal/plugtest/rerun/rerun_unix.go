@@ -36,12 +36,12 @@ func Tests(t *testing.T, names ...string) {
 		t.Skip("needs root to become nobody; the tests run as an ordinary user already")
 	}
 	args := []string{"-test.v", "-test.run=" + exactly(names)}
-	visits := []Visit{{Uid: NobodyUID, Place: Elsewhere, Args: args}}
+	visits := []Visit{{UID: NobodyUID, Place: Elsewhere, Args: args}}
 	if os.Getenv(All) != "" {
-		visits = append(visits, Visit{Uid: NobodyUID, Args: args}, Visit{Uid: 0, Place: Elsewhere, Args: args})
+		visits = append(visits, Visit{UID: NobodyUID, Args: args}, Visit{UID: 0, Place: Elsewhere, Args: args})
 	}
 	for _, v := range visits {
-		t.Run(fmt.Sprintf("as user %d, below %s", v.Uid, v.place()), func(t *testing.T) {
+		t.Run(fmt.Sprintf("as user %d, below %s", v.UID, v.place()), func(t *testing.T) {
 			out := v.Run(t)
 			for _, name := range names {
 				v.report(t, name, out)
@@ -75,7 +75,7 @@ func (v Visit) report(t *testing.T, name, out string) {
 
 // A Visit is one run of the test binary as some user, with its own home.
 type Visit struct {
-	Uid   int
+	UID   int
 	Place string   // where the home is made; empty: /tmp
 	Args  []string // of the test binary
 	Env   []string // added to the variables of go test; HOME, TMPDIR and PATH are set
@@ -98,7 +98,7 @@ func (v Visit) Run(t *testing.T) string {
 	}
 	cmd := exec.CommandContext(t.Context(), binary, append([]string{"-test.timeout=8m"}, v.Args...)...)
 	cmd.Env = append(os.Environ(), append([]string{"HOME=" + dir, "TMPDIR=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin"}, v.Env...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(v.Uid), Gid: uint32(v.Uid)}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(v.UID), Gid: uint32(v.UID)}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, v.indented(string(out)))
@@ -107,7 +107,7 @@ func (v Visit) Run(t *testing.T) string {
 }
 
 func (v Visit) indented(out string) string {
-	prefix := fmt.Sprintf("    as user %d: ", v.Uid)
+	prefix := fmt.Sprintf("    as user %d: ", v.UID)
 	return prefix + strings.ReplaceAll(strings.TrimSpace(out), "\n", "\n"+prefix)
 }
 
@@ -123,7 +123,7 @@ func (v Visit) home(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, v.Uid, v.Uid)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, v.UID, v.UID)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
