@@ -25,9 +25,9 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Short:   "Find everything that is wrong, and how to fix it",
 		GroupID: groupMore,
 		Long: `Read the configuration, start every plugin, and list everything that is wrong or
-suspicious, and how to fix it. Mine plugins are asked for their health, all at
-the same time, for at most five seconds. Hooks that are installed in other
-agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
+suspicious, and how to fix it. Plugins of the mine dialect are asked for their
+health, all at the same time, for at most five seconds. Hooks that are installed
+in other agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
 Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,

@@ -21,8 +21,8 @@ are lost. Nothing is changed. While the engine runs, no block is read: the
 command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
-		Annotations: exits(exit{exitOK, "nothing is damaged, and no damage has to be acknowledged"},
-			exit{exitFailed, "something is damaged, or earlier damage is not acknowledged yet"}),
+		Annotations: exits(exit{exitOK, "nothing is damaged, and `patchbay engine repair` has handled all earlier damage"},
+			exit{exitFailed, "something is damaged, or `patchbay engine repair` has not handled earlier damage yet"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}
@@ -92,10 +92,10 @@ func (a *app) showReports(reports []engine.Report) {
 func newEngineRepairCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
-		Short: "Recover intact messages, and acknowledge lost ones",
+		Short: "Recover intact messages, and accept the loss of the others",
 		Long: `Copy damaged blocks aside, write them again with every intact message, open the
 result with the engine's server, and compare the counts. After that the damage
-found so far counts as acknowledged, and the health checks of the daemon pass
+found so far is not reported any more, and the health checks of the daemon pass
 again. The copies stay in the directory ` + "`damaged`" + `.
 
 The engine must not run.`,

@@ -41,8 +41,8 @@ as soon as it is done.`,
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
 		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; plugins that failed without ending it are warnings"},
-			exit{exitFailed, "a plugin failed and the event was aborted (verdict deny, in its step on_failure abort); with --events: an event had an error"},
-			exit{exitRefused, "a plugin refused the event (verdict deny), or failed where that refuses it"}, exit{exitNotFound, "no such point"}),
+			exit{exitFailed, "a plugin failed and its step has on_failure abort: the event was aborted (verdict deny); with --events: an event had an error"},
+			exit{exitRefused, "a plugin refused the event (verdict deny), or failed and its step has on_failure deny"}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,11 +20,11 @@ func newJobCancelCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "Cancel a run, on whichever machine it runs",
-		Long: `Cancel a run in this daemon, in another process, or on another machine that
-shares the engine. Its program gets SIGTERM, and SIGKILL five seconds later. If
-the run waits for its next attempt, that attempt is not made. The run is
-recorded as cancelled: it does not count as a failure, no notification is sent,
-and it is not tried again.
+		Long: `Cancel a run, whichever process runs it: a daemon, a ` + "`patchbay job run`" + `, or a
+process of another machine that shares the engine. Its program gets SIGTERM, and
+SIGKILL five seconds later. If the run waits for its next attempt, that attempt
+is not made. The run is recorded as cancelled: it does not count as a failure,
+no notification is sent, and it is not tried again.
 
 RUN is an id from ` + "`patchbay job history`" + `, or the name of an agent, which means
 its current run.`,

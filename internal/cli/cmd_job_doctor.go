@@ -129,7 +129,7 @@ an agent of the same name, the agent is not copied. Agents in
 ~/.config/dotagent/agents also run without a copy, because it is one of the
 directories of [jobs] dirs. After the import, only the copy runs.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
-		Annotations: exits(exit{exitOK, "all agents were copied, or exist already"}, exit{exitFailed, "some manifests are broken"}),
+		Annotations: exits(exit{exitOK, "all agents were copied, or exist already"}, exit{exitFailed, "some manifests are broken"}, exit{exitNotFound, "there is no directory DIR"}),
 		Args:        atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			from := ""

@@ -15,8 +15,8 @@ func newMCPCommand(a *app) *cobra.Command {
 		Short:   "Offer the tools of plugins to an MCP client on stdin and stdout",
 		GroupID: groupAgent,
 		Long: `Serve one MCP client on stdin and stdout, until its input ends. The client gets
-the tools of all plugins, and the prompts and resources of the MCP servers among
-them ([[mcp]] in the configuration). Plugins work in the project of the current
+the tools of all plugins, and the prompts and resources of the MCP servers that
+[[mcp]] in the configuration lists. Plugins work in the project of the current
 directory.
 
 A call passes tool.before, tool.resolve and tool.after like any other call, and

@@ -30,9 +30,10 @@ func newPluginDevCommand(a *app) *cobra.Command {
 		Short: "Run a plugin while you write it: restart it on changes, and show all that it does",
 		Long: `Run the one plugin at PATH, a directory or a file of any dialect, installed or
 not. Whenever one of its files changes, the plugin is restarted. A mistake is
-shown with its line, and the next change tries again. Everything that happens is
-shown: what the plugin is sent, what it answers and changes, what it writes to
-stderr, its notifications, and what its sandbox denies.
+shown with its line; after the next change, the plugin is started again.
+Everything that happens is shown: what the plugin is sent, what it answers and
+changes, what it writes to stderr, its notifications, and what its sandbox
+denies.
 
 On a terminal, single keys send sample events and tool calls (f), edit and
 resend the last one (e), send it again (a), restart the plugin (r), open the log

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ func (a *app) newSwitchCommand(verb, short string, on bool) *cobra.Command {
 		Short: short,
 		Long: short + `.
 
-The command sets the key enabled in the table [plugins.NAME] of config.toml.
+The command sets enabled = ` + strconv.FormatBool(on) + ` in the table [plugins.NAME] of config.toml.
 Every other byte of the file stays, and the old file is kept beside it. A
 running daemon applies the change at once; running events finish first.`,
 		Example: "  patchbay plugin " + verb + " git-context\n  patchbay plugin " + verb + " kaged:notes --json",

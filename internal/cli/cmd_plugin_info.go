@@ -24,11 +24,11 @@ func newPluginInfoCommand(a *app) *cobra.Command {
 		Use:   "info NAME",
 		Short: "Show everything about one plugin",
 		Long: `Show what a plugin declares, which points its hooks are connected to, what it
-may do, and its state. A mine plugin is asked for its health, for at most five
-seconds. The command starts its own process of the plugin. If a daemon is
-running, the daemon's process of the plugin is shown too, with its calls,
-restarts and notifications. If plugins of two dialects have the same name, write
-DIALECT:NAME.`,
+may do, and its state. A plugin of the mine dialect is asked for its health, for
+at most five seconds. The command starts its own process of the plugin. If a
+daemon is running, the daemon's process of the plugin is shown too, with its
+calls, restarts and notifications. If plugins of two dialects have the same
+name, write DIALECT:NAME.`,
 		Example: `  patchbay plugin info git-context
   patchbay plugin info scaffold:git-context
   patchbay plugin info git-context --json | jq .wiring`,

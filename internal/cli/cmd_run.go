@@ -30,7 +30,7 @@ const (
 func newRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run [--] PROGRAM [ARG…]",
-		Short:   "Run any program through the command plugins",
+		Short:   "Run any program; plugins can check and change the command",
 		GroupID: groupEvents,
 		Long: `Run a program through four points. Plugins may rewrite its arguments
 (command.validate, command.before), answer in its place, and transform its

@@ -49,7 +49,7 @@ stored as interrupted. The log goes to stderr and to a file: see
 
 --install makes systemd, or launchd on macOS, keep the daemon running, now and
 at every login, with the other flags that you give. Keys of models are not
-written there: put them into secrets.toml.`,
+written to the service's file: put them into secrets.toml.`,
 		Example: `  patchbay serve
   patchbay serve --listen 127.0.0.1:9000
   patchbay serve status
@@ -57,7 +57,8 @@ written there: put them into secrets.toml.`,
   patchbay serve --uninstall
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
 		Annotations: exits(exit{exitOK, "the daemon was told to end"}, exit{exitFailed, "the daemon could not listen, or there is no systemd or launchd for --install"},
-			exit{exitConfig, "the configuration has an error"}, exit{exitTaken, "another program uses the address, or a daemon is running already"}),
+			exit{exitConfig, "the configuration has an error"}, exit{exitTaken, "another program uses the address, or a daemon is running already"},
+			exit{exitInterrupted, "interrupted before the daemon had started"}),
 		Args: refuseArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

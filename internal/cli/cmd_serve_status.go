@@ -19,8 +19,9 @@ func newServeStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the running daemon: process, address, plugins, agents, next run",
-		Long: `Show the daemon of your directories: its process, how long it has run, its
-address, the number of its plugins and agents, and the next run.`,
+		Long: `Show the daemon that uses your directories (see ` + "`patchbay config path`" + `): its
+process, how long it has run, its address, the number of its plugins and agents,
+and the next run.`,
 		Example:     "  patchbay serve status\n  patchbay serve status --json | jq .pid",
 		Annotations: exits(exit{exitOK, "a daemon is running"}, exit{exitNotFound, "no daemon is running"}),
 		Args:        arguments(),
@@ -93,10 +94,10 @@ func newServeStopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "End the daemon, and wait until it is gone",
-		Long: `End the daemon of your directories, and wait until it is gone. Running turns get
-ten seconds. Runs of schedules are stopped, and the next daemon continues them.
-A service (` + "`patchbay serve --install`" + `) starts the daemon again at the next
-login.`,
+		Long: `End the daemon that uses your directories (see ` + "`patchbay config path`" + `), and wait
+until it is gone. Running turns get ten seconds. Runs of schedules are stopped,
+and the next daemon continues them. A service (` + "`patchbay serve --install`" + `)
+starts the daemon again at the next login.`,
 		Example:     "  patchbay serve stop",
 		Annotations: exits(exit{exitOK, "the daemon has ended, or none was running"}, exit{exitFailed, "the daemon did not end"}),
 		Args:        arguments(),

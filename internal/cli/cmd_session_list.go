@@ -34,9 +34,9 @@ and those of other agents with hooks for Patchbay. The column FROM has chat,
 http, or the name of the agent, such as claude. The title is the first line of
 the first message, as plugins left it.
 
-The column ID has the beginning of the session's id, which is enough for every
-command that takes an id; --json has the whole id. No plugin is started. The
-command also works while a daemon runs.`,
+The column ID has the beginning of the session's id, without ses_. It is enough
+for every command that takes an id; --json has the whole id. No plugin is
+started. The command also works while a daemon runs.`,
 		Example: `  patchbay session list
   patchbay session list --here
   patchbay session list --host claude --dir ~/shop

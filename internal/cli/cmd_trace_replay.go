@@ -49,9 +49,12 @@ before you replay it with installed plugins.
 
 Durations are never compared. Times and generated ids (RFC 3339 times, UUIDs,
 ULIDs, numbers in fields such as created_at and duration_ms) count as equal,
-unless you add --exact. --ignore leaves out a field by its name, at any depth,
-or by a JSON pointer into the step, in which * stands for any one part: --ignore
-etag --ignore /received/items/*/score`,
+unless you add --exact. --ignore leaves out more: the name of a field leaves it
+out at any depth, and a JSON pointer leaves out one place. The pointer begins
+with /sent, /received, /verdict, /error, /diff or /result, and * stands for any
+one part of it:
+
+  --ignore etag --ignore /received/items/*/score`,
 		Example: `  patchbay trace replay demo.trace
   patchbay trace replay calc.trace --plugin ./calc
   patchbay trace replay turn.trace --ignore request_id --json | jq '.differences'`,
