@@ -249,7 +249,8 @@ func (d *Dispatch) report(p parcel, end Delivery) {
 	}
 }
 
-// splitFix returns an error's text and, if the error knows one, its fix, which the text may end with.
+// splitFix returns the text of an error and, if the error has one, its fix. The text may end with
+// the fix.
 func splitFix(err error) (text, fix string) {
 	if e, ok := errors.AsType[interface {
 		error
