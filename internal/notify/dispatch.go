@@ -249,7 +249,7 @@ func (d *Dispatch) report(p parcel, end Delivery) {
 	}
 }
 
-// splitFix returns an error's text and, if the error knows one, its fix, which the text may end with.
+// splitFix returns an error's text without its fix, and the fix; "" if the error has none.
 func splitFix(err error) (text, fix string) {
 	if e, ok := errors.AsType[interface {
 		error
