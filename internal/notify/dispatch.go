@@ -249,8 +249,7 @@ func (d *Dispatch) report(p parcel, end Delivery) {
 	}
 }
 
-// splitFix returns the text of an error and, if the error has one, its fix. The text may end with
-// the fix.
+// splitFix returns an error's text without its fix, and the fix; "" if the error has none.
 func splitFix(err error) (text, fix string) {
 	if e, ok := errors.AsType[interface {
 		error
