@@ -35,10 +35,13 @@ type Log interface {
 	Compact(ctx context.Context, c session.Compaction) error
 }
 
-// Tool and the two types below it are the same for every host.
+// Tools and their calls are the same for every host.
 type (
-	Tool       = adapter.Tool
-	Call       = adapter.Call
+	// Tool is a tool that the model may call.
+	Tool = adapter.Tool
+	// Call is one call of a tool.
+	Call = adapter.Call
+	// ToolResult is the result of a call.
 	ToolResult = adapter.ToolResult
 )
 
