@@ -37,8 +37,11 @@ type Log interface {
 
 // The types of tools, which all adapters share.
 type (
-	Tool       = adapter.Tool
-	Call       = adapter.Call
+	// Tool is a tool that the model may call.
+	Tool = adapter.Tool
+	// Call is one call of a tool.
+	Call = adapter.Call
+	// ToolResult is the result of a call.
 	ToolResult = adapter.ToolResult
 )
 

@@ -115,7 +115,7 @@ func TestQuestionsThatTheLibraryDoesNotSurvive(t *testing.T) {
 	}
 	many := make(sdk.InputRequestMap)
 	for i := range mostQuestions + 1 {
-		many[fmt.Sprint(i)] = &sdk.ListRootsParams{}
+		many[fmt.Sprint(i)] = &sdk.ElicitParams{}
 	}
 	if err := checkQuestions(many); err == nil {
 		t.Error("any number of questions may be asked at once")
