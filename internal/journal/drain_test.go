@@ -65,8 +65,8 @@ func burst(t *testing.T, w *watched) *Journal {
 	return j
 }
 
-// awaitDrained waits until the queue is empty. Close waits only closeTimeout, which is too short for
-// a full queue on a busy machine.
+// awaitDrained waits until the queue is empty. Close waits only closeTimeout, which is too short
+// for a full queue on a busy machine.
 func awaitDrained(t *testing.T, j *Journal) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
