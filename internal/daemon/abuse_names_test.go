@@ -43,7 +43,8 @@ var encodings = []func(string) string{
 }
 
 // slowRoutes lists the routes on which a request takes a tenth of a second, because it starts an
-// interpreter or searches all directories of plugins. In a short run these routes share the names.
+// interpreter or searches all directories of plugins. In a short run each name is sent in the body
+// of only one of these routes.
 var slowRoutes = []string{"/plugin/validate", "/plugin/save", "/v1/python/check", "/v1/plugins/{name}/executable"}
 
 // An operation is a route of the OpenAPI document.

@@ -117,8 +117,8 @@ func TestSeedGitContext(t *testing.T) {
 	}
 }
 
-// TestAProjectsPlugins checks that plugins have the same counters in every project but their own
-// working directory.
+// TestAProjectsPlugins checks that a plugin runs in the directory of each project, and that its
+// counters count its calls in all of them.
 func TestAProjectsPlugins(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
