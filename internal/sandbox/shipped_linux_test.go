@@ -201,7 +201,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	}{{"below a home", outsideTmp}, {"below /tmp", func(t *testing.T) string { return t.TempDir() }}}
 	for i, c := range all {
 		for j, place := range places {
-			if !soak.Pair(i+i/2, j, len(places)) { // the two of one way in different places
+			if !soak.Pair(i+i/2, j, len(places)) { // in a short run, the two cases of one way are in different places
 				continue
 			}
 			t.Run(place.name+"/"+c.name, func(t *testing.T) {
