@@ -285,7 +285,8 @@ func TestNamesStayNames(t *testing.T) {
 // validNames lists the nasty names that a plugin may have.
 var validNames = map[string]bool{"_private": true, "con": true, "nul": true, "null": true, "0": true, "1e999": true}
 
-// TestBodies checks that every route answers a wrong body with a short client error.
+// TestBodies sends odd bodies to every route that takes one. No answer is a server error, except
+// 503, and every error is short.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t).serve("", Limits{})

@@ -212,8 +212,8 @@ func (p *projects) roots() string {
 	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
 }
 
-// TestProjectsAtOnce sends many first events of one project at once. Its plugins are opened once,
-// and no event is lost.
+// TestProjectsAtOnce runs many turns at once, in more projects than can be open at the same time.
+// Each turn gets the plugins of its own project.
 func TestProjectsAtOnce(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
