@@ -338,7 +338,8 @@ func (l late) Closed(hook.Point) []string { return l.closed }
 // withoutClosed is a host whose method Closed is hidden.
 type withoutClosed struct{ codehook.Host }
 
-// TestOutOfTime: if time runs out, only events to which a plugin must agree are denied.
+// TestOutOfTime: if time runs out, an event is denied only if a plugin must agree to it, or if the
+// host cannot tell.
 func TestOutOfTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
