@@ -20,7 +20,7 @@ type bed struct {
 // plays is the function of a plugin at a point.
 type plays func(ev *hook.Event) (hook.Reply, error)
 
-// newBed returns a bed with one plugin, called guard, that plays these parts.
+// newBed returns a bed with one plugin, called guard, that has these functions.
 func newBed(t testing.TB, parts map[hook.Point]plays, on ...hook.Action) *bed {
 	t.Helper()
 	b := &bed{}

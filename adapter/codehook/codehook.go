@@ -95,7 +95,7 @@ type Moment struct {
 
 	event event
 	data  hook.Object // the agent's fields
-	line  hook.Object // OpenCode: the whole line, whose input and output data has
+	line  hook.Object // OpenCode: the whole line; data has its input and output in one object
 	call  *call       // nil: the event is not about a tool call
 	alien bool        // another agent sent it
 }

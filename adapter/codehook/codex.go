@@ -27,7 +27,8 @@ func (m *Moment) codexAnswer(w *wish) Answer {
 	return Answer{}
 }
 
-// codexRuns reports whether Codex accepts an input. It ignores an answer whose command has no text.
+// codexRuns reports whether Codex accepts an input. Codex ignores an answer whose command has no
+// text.
 func codexRuns(tool string, input raw) bool {
 	if tool != "Bash" {
 		return true

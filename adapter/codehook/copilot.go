@@ -2,7 +2,8 @@ package codehook
 
 import "unicode/utf8"
 
-// copilotAnswer encodes a wish for Copilot CLI: one flat object for both forms of its events.
+// copilotAnswer encodes a wish for Copilot CLI. The answer is one flat object, for events under
+// their new names (PreToolUse) and under their older ones (preToolUse).
 func (m *Moment) copilotAnswer(w *wish) Answer {
 	switch {
 	case w.deny != "" && m.event.kind == before:
@@ -43,7 +44,7 @@ func cut(text string, most int) string {
 	return text[:end] + note
 }
 
-// copilotOutcome reads a result in either form of its events.
+// copilotOutcome reads a result. Its fields have other names in events under their older names.
 func (m *Moment) copilotOutcome() outcome {
 	result := fieldsOf(m.value("tool_result", "toolResult"))
 	text := or(plain(result, "text_result_for_llm"), plain(result, "textResultForLlm"))

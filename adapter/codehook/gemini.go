@@ -44,8 +44,8 @@ func (m *Moment) geminiText() string {
 	return text.String()
 }
 
-// geminiReply returns the piece of the reply with another text. It has a candidate, because it had
-// a text.
+// geminiReply returns the piece of the reply with a new text. The piece has a candidate, because it
+// had a text.
 func (m *Moment) geminiReply(text string) raw {
 	response := fieldsOf(m.data.Get("llm_response"))
 	candidates := elements(response.Get("candidates"))

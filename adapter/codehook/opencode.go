@@ -59,8 +59,8 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	}
 }
 
-// openCodeResult returns the fields for another text of a result. For a command, OpenCode has the
-// text a second time, for the screen.
+// openCodeResult returns the fields that give a result a new text. For a command, OpenCode keeps
+// the text a second time, for the screen.
 func (m *Moment) openCodeResult(text string) hook.Object {
 	out := object("output", text)
 	metadata := fieldsOf(m.data.Get("metadata"))
@@ -76,8 +76,8 @@ func (m *Moment) listed() bool {
 	return ok && !m.has("output")
 }
 
-// openCodeParts returns the message with another text, and with the added context behind it. The
-// context is not a separate part, because a part needs an id of OpenCode.
+// openCodeParts returns the message with its new text, followed by the added context. The context
+// is not a separate part, because a part needs an id of OpenCode.
 func (m *Moment) openCodeParts(w *wish) raw {
 	text := m.Prompt
 	if w.message != nil {

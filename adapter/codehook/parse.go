@@ -13,8 +13,8 @@ import (
 var errTooLong = errors.New("the event is too long")
 
 // Parse reads an event. For an unknown event no plugin is called, and unknown fields are ignored.
-// Parse fails if the data is not an event. Then the right answer is [NoOpinion], unless a point is
-// closed.
+// Parse fails if the data is not an event. Then the right answer is [NoOpinion], unless a plugin
+// must agree to the event.
 func Parse(in Input) (*Moment, error) {
 	if !in.Agent.Known() {
 		return nil, fmt.Errorf("there is no agent %.40q: there are %s", in.Agent, list(Agents()))

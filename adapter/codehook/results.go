@@ -40,7 +40,7 @@ func (m *Moment) outcome() outcome {
 	return m.resultIn()
 }
 
-// resultIn reads the result of a call that the agent reports as made. Each agent has another form.
+// resultIn reads the result of a call that the agent reports as made. Each agent has its own form.
 func (m *Moment) resultIn() outcome {
 	switch m.Agent {
 	case Gemini, Qwen:

@@ -82,7 +82,8 @@ func newSample(folder string, agent codehook.Agent, file string, data []byte) sa
 }
 
 // silent reports the events for which no plugin is called: tools of Patchbay's own server, empty
-// prompts of Qwen Code, titles of OpenCode, and pieces of a reply without text.
+// prompts of Qwen Code, titles of OpenCode, pieces of a reply without text, and failures of calls
+// that were denied.
 func (s sample) silent() bool {
 	text := string(s.data)
 	return strings.Contains(text, "patchbay") || strings.Contains(text, "title generator") || strings.HasSuffix(s.name, ".empty") ||
@@ -173,7 +174,7 @@ func isReplied(text string) func(verdict) bool {
 
 func isSystem(v verdict) bool { return strings.Contains(fmt.Sprint(v.system), elsewhere) }
 
-// rewriteCalls adds a word to every argument of a call.
+// rewriteCalls replaces the arguments of a call by a single one with a new value.
 func rewriteCalls(ev *hook.Event) (hook.Reply, error) {
 	var args map[string]any
 	if err := json.Unmarshal(ev.Payload.Get("arguments"), &args); err != nil {
@@ -293,7 +294,8 @@ func judgeOne(t *testing.T, s sample, b behaviour) {
 	}
 }
 
-// excused reports whether the agent cannot do what the plugin wants, and a note says so.
+// excused reports whether the agent cannot do what the plugin wants, and a note says so. The end of
+// a turn needs no note.
 func (s sample) excused(r *codehook.Result) bool {
 	cannot := s.agent == codehook.Cursor && s.what == "failure" || s.agent == codehook.Copilot && s.what == "stop"
 	return cannot && s.quiet(r.Answer) && (len(r.Notes) > 0 || s.what == "stop")
@@ -333,10 +335,11 @@ func (late) Fire(ctx context.Context, p hook.Point, _ any) (*hook.Outcome, error
 
 func (l late) Closed(hook.Point) []string { return l.closed }
 
-// withoutClosed is such a host without the method Closed.
+// withoutClosed is a host whose method Closed is hidden.
 type withoutClosed struct{ codehook.Host }
 
-// TestOutOfTime: if time runs out, only events to which a plugin must agree are denied.
+// TestOutOfTime: if time runs out, an event is denied only if a plugin must agree to it, or if the
+// host cannot tell.
 func TestOutOfTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

@@ -205,7 +205,7 @@ func (j judge) innerFields(v any, r rule) error {
 	return nil
 }
 
-// typed checks the types of all fields of all agents.
+// typed checks the type of one field. It knows the fields of all agents.
 func typed(name string, v any) error {
 	var ok bool
 	switch name {
@@ -340,7 +340,8 @@ func wholeReply(j judge, o map[string]any) error {
 	return sameForm("llm_response", j.data["llm_response"], inner(o)["llm_response"])
 }
 
-// sameForm reports whether two values have the same kind and the same fields. Lists may be shorter.
+// sameForm returns an error if two values differ in their types or in their fields. Lists may be
+// shorter.
 func sameForm(at string, was, now any) error {
 	if reflect.TypeOf(was) != reflect.TypeOf(now) {
 		return fmt.Errorf("%s was a %T and is a %T", at, was, now)

@@ -17,8 +17,8 @@ type word struct {
 	args []argument
 }
 
-// An argument is one that both tools have. An agent may have several names for it, in different
-// versions.
+// An argument is one that the agent's tool and the built-in tool both have. An agent may have
+// several names for it, in different versions.
 type argument struct {
 	hosts []string
 	ours  string

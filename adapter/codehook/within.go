@@ -3,7 +3,7 @@ package codehook
 import "fmt"
 
 // within reduces a wish to what the agent can do, according to ways. A change that the agent cannot
-// make is denied or added as context, and noted.
+// make is denied, added as context or dropped. In each case a note says so.
 func (m *Moment) within(w *wish) *wish {
 	switch {
 	case w.deny != "":

@@ -17,7 +17,8 @@ type follow struct {
 }
 
 // A gap says that events that a client asked for do not exist: they are too old, or belong to
-// another store. The stream continues with the oldest event, or with the next one.
+// another store. In the first case the stream continues with the oldest event, in the second with
+// the next new one.
 type gap struct {
 	After uint64 `json:"after"` // the id that the client asked for
 	First uint64 `json:"first"`

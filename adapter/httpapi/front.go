@@ -75,7 +75,7 @@ func setPageHeaders(h http.Header) {
 
 // takeBody reads the body within its limits of size and time, and returns a request that has it in
 // memory. The read deadline must be removed before a route runs: net/http ends the request's
-// context when it passes, and a turn takes longer than a body.
+// context when the deadline passes, and a turn takes longer than a body.
 func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem) {
 	most := f.limits.bodyLimit(r.URL.Path)
 	tooLarge := &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("Request body is too large: at most %d bytes.", most)}
@@ -99,7 +99,8 @@ func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem)
 	return taken, nil
 }
 
-// dispatch finds the route. If there is none, the text that the mux would answer becomes a problem.
+// dispatch finds the route. If there is none, it answers with a web page or a problem, and not with
+// the mux's own text.
 func (f *front) dispatch(w *response, r *http.Request) {
 	mux := f.mux()
 	none, pattern := mux.Handler(r)

@@ -155,9 +155,9 @@ func (a *api) addRoutes() {
 	}
 }
 
-// description returns the OpenAPI document. It builds its own routes and drops them: other requests
-// read the schemas of the serving routes at the same time. Also, a daemon that is never asked for
-// the document saves the memory.
+// description returns the OpenAPI document. It builds a second set of routes and drops it, because
+// other requests read the schemas of the first set at the same time. Also, a daemon that is never
+// asked for the document saves the memory.
 func description(o *Options) ([]byte, error) {
 	a := newAPI(o)
 	schemas := a.huma.OpenAPI().Components.Schemas.Map()

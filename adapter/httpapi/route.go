@@ -20,7 +20,7 @@ type route struct {
 	tag     string
 	summary string
 	doc     string
-	shape   any   // a value of the answer's type, if the Go type of the route does not have it; nil: it has it
+	shape   any   // a value of the type that the document shows for the answer; nil: it shows the Go type of the route's answer
 	file    *file // describes a file to save; nil: the answer is not a file
 	events  bool  // the answer is, or can be, a stream of server-sent events
 	states  []int // other statuses than 200 with the same answer

@@ -18,8 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
-// CheckListen refuses an address that other machines can reach if there is no token. The path of a
-// Unix socket is written unix:PATH; the mode of the file protects it.
+// CheckListen refuses an address that other machines can reach if there is no token. It also
+// refuses what is not HOST:PORT, such as the unix:PATH of other programs.
 func CheckListen(addr string, token bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || strings.Contains(port, "/") { // a Unix socket, as other programs write it
@@ -68,7 +68,8 @@ func isLoopback(host string) bool {
 //   - the token if one is set, else the calling process: through the API, a plugin in a sandbox
 //     could run code outside of it.
 //
-// No answer ever has Access-Control-Allow-Origin, so that no page of another origin may read it.
+// No answer ever has Access-Control-Allow-Origin. Without it, browsers let no page of another
+// origin read the answer.
 type gate struct {
 	locked bool
 	token  [sha256.Size]byte // the hash of the token: all hashes have the same length, so that comparing leaks nothing

@@ -116,7 +116,8 @@ func usualValues() map[string]string {
 	}
 }
 
-// requestExamples are the requests, by operation, that an optional field makes clearer.
+// requestExamples are examples of requests, by operation. Each has an optional field that makes it
+// clearer.
 func requestExamples() map[string]string {
 	return map[string]string{
 		"change-config": `{"changes":[{"set":"priority","plugin":"words","value":500}]}`,

@@ -21,7 +21,7 @@ type lines struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	rest []byte // of a line that did not fit into the reader's buffer
+	rest []byte // of a line that did not fit into the buffer of Read's caller
 
 	mu   sync.Mutex    // protects the fields below
 	open int           // requests without an answer

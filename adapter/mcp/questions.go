@@ -36,8 +36,8 @@ func checkQuestion(p *sdk.ElicitParams) error {
 	return nil
 }
 
-// hasReference reports whether a schema contains a reference. A property may be called $ref: its
-// schema is no text.
+// hasReference reports whether a schema contains a reference. A property may also be called $ref.
+// Its value is then a schema, not a text.
 func hasReference(schema any) bool {
 	switch v := schema.(type) {
 	case map[string]any:

@@ -43,7 +43,8 @@ var encodings = []func(string) string{
 }
 
 // slowRoutes lists the routes on which a request takes a tenth of a second, because it starts an
-// interpreter or searches all directories of plugins. In a short run these routes share the names.
+// interpreter or searches all directories of plugins. In a short run each name is sent in the body
+// of only one of these routes.
 var slowRoutes = []string{"/plugin/validate", "/plugin/save", "/v1/python/check", "/v1/plugins/{name}/executable"}
 
 // An operation is a route of the OpenAPI document.
@@ -284,7 +285,8 @@ func TestNamesStayNames(t *testing.T) {
 // validNames lists the nasty names that a plugin may have.
 var validNames = map[string]bool{"_private": true, "con": true, "nul": true, "null": true, "0": true, "1e999": true}
 
-// TestBodies checks that every route answers a wrong body with a short client error.
+// TestBodies sends odd bodies to every route that takes one. No answer is a server error, except
+// 503, and every error is short.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t).serve("", Limits{})

@@ -2,9 +2,9 @@ package daemon
 
 import "time"
 
-// The budget of a plugin: burst events at once, then one every refillEvery. At that rate it fills
-// about twenty megabytes in the week for which the journal stores events. The plugin's log has the
-// other lines.
+// A plugin may write burst events of one kind at once, and then one every refillEvery. At that rate
+// its events of that kind fill about twenty megabytes in the week for which the journal stores
+// them. Log lines that are left out of the journal are still in the plugin's log.
 const (
 	burst       = 30
 	refillEvery = 10 * time.Second

@@ -20,9 +20,9 @@ import (
 )
 
 // One daemon at a time listens on the socket. A daemon that wants the socket takes the claim, a
-// lock that is held only for a moment. It asks the running daemon to yield; only a daemon that a
-// hook has started does. Then it replaces the socket with its own, so that at every moment some
-// daemon listens. The other daemon answers its remaining calls and ends.
+// lock that is held only for a moment. It asks the running daemon to yield. Only a daemon that a
+// hook has started yields. The new daemon then replaces the socket with its own, so that at every
+// moment some daemon listens. The old one answers its remaining calls and ends.
 
 const (
 	claimTime = 20 * time.Second // waiting for other daemons that want the socket
@@ -87,7 +87,7 @@ func lockClaim(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// leave removes the socket, so that no new calls come. Calls that are about to connect are still
+// leave removes the socket, so that no new calls come. Calls that have already connected are still
 // answered. If another daemon has taken the place, its socket stays.
 func (p *place) leave() {
 	lock, err := lockClaim(context.Background(), p.path)

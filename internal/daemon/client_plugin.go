@@ -29,7 +29,7 @@ type RunningPlugin struct {
 
 const (
 	pluginTime = statusTime + 5*time.Second // the daemon may first ask the plugin for its health
-	maxPlugin  = 16 << 20                   // its manifest, config and notifications are limited too
+	maxPlugin  = 16 << 20                   // the size limit of the answer; the manifest, config and notifications in it have limits of their own
 )
 
 // AskPlugin asks the daemon that runs on these directories for the state of a plugin. It returns

@@ -19,8 +19,8 @@ func source(t *testing.T, name, content string) string {
 	return string(body)
 }
 
-// Code that ends the interpreter is answered with "Invalid plugin code: …", as code that is not
-// Python is. See docs/protocols/python.md.
+// TestCodeThatEndsTheInterpreterIsInvalid: code that ends the interpreter gets the same answer as
+// code that is not Python, "Invalid plugin code: …". See docs/protocols/python.md.
 func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	s := newHouse(t).serve("", Limits{})

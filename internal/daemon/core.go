@@ -36,7 +36,7 @@ import (
 // Options are the options of [Open]. The zero value reads the configuration file that the
 // environment of this process names.
 type Options struct {
-	Host   pluginhost.Options // Open sets Storage
+	Host   pluginhost.Options // Open replaces Files, Storage, OnNotification, OnDenied and OnWired
 	Model  string             // PROVIDER:NAME; overrides the configuration and $PATCHBAY_MODEL; "": no override
 	Script string             // the script of the offline model; "": the configuration's
 
@@ -44,7 +44,7 @@ type Options struct {
 
 	NoModel bool // the caller runs no turn: do not open the configured model
 
-	OnlyNamed bool // the caller fires only events of jobs: open a dotagent plugin when a manifest of a run names it
+	OnlyNamed bool // the caller fires only events of jobs: open a dotagent plugin only when the manifest of a run names it
 }
 
 // A Core is a host, an engine, a model and the agent that uses them.
@@ -58,7 +58,7 @@ type Core struct {
 	Jobs     *Jobs
 
 	options Options                       // the options of Open
-	opened  *config.Config                // the configuration at that time: engine and server keep it
+	opened  *config.Config                // the configuration that Open read: engine and server keep it
 	config  atomic.Pointer[config.Config] // replaced by [Core.Reload]
 	model   atomic.Pointer[model.Model]   // replaced by [Core.Reload] and [Core.UseModel]
 	faults  faults
@@ -88,7 +88,8 @@ type Core struct {
 }
 
 // Open reads the configuration and opens model, engine, plugins and jobs. It fails if the
-// configuration is wrong or the engine cannot be opened. A plugin that fails is left out.
+// configuration is wrong, or if the model or the engine cannot be opened. A plugin that fails is
+// left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
 	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
 	if c.log == nil {

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	plugtest.PlayMCP()                             // if this process is an MCP server
-	if path := os.Getenv(dialerPath); path != "" { // if this process runs as another user
+	if path := os.Getenv(dialerPath); path != "" { // if this process only connects to a socket
 		dialAsOther(path)
 		return
 	}
@@ -181,7 +181,7 @@ func TestSessionsSurviveARestart(t *testing.T) {
 // slow is a script whose answer takes longer than any test.
 const slow = `[{text: a b c d e f g h i j k l m n o p q r s t u v w x y z, delay: 5s}]`
 
-// begin starts a turn, and returns when the model has begun to answer.
+// begin starts a turn, and returns after the first event of the turn.
 func (h house) begin(c *Core, id string) (ended <-chan *chat.Result) {
 	h.t.Helper()
 	began, over := make(chan struct{}), make(chan *chat.Result, 1)

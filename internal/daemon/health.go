@@ -26,8 +26,8 @@ type health struct {
 }
 
 // A reloadHealth reports that the last reload failed, and that the daemon still works with the
-// files that it read before. This is no reason for a supervisor to restart the daemon: with these
-// files it would not start.
+// files that it read before. A supervisor should not restart the daemon for this: with the files as
+// they are now, it would not start.
 type reloadHealth struct {
 	Time  time.Time `json:"time"`
 	Error string    `json:"error"`

@@ -85,7 +85,7 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 			e.log.Warn("cannot store the session of another agent", "session", e.session, "err", err)
 		}
 	}
-	asked := slices.DeleteFunc(slices.Clone(r.Outcomes), func(out *hook.Outcome) bool { return len(out.Steps) == 0 }) // as in a turn of our own agent
+	asked := slices.DeleteFunc(slices.Clone(r.Outcomes), func(out *hook.Outcome) bool { return len(out.Steps) == 0 }) // an event without a step is not recorded, as in a turn of our own agent
 	for i, out := range asked {
 		if i == len(asked)-1 { // the notes say what the agent cannot do
 			last := &out.Steps[len(out.Steps)-1]

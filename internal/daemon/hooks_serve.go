@@ -15,7 +15,7 @@ import (
 const (
 	hooksIdle  = 30 * time.Minute // a daemon that a hook has started ends after this time without calls
 	yieldGrace = 10 * time.Minute // how long a daemon that yields answers its running events; no agent waits longer
-	yieldWait  = 10 * time.Second // how long it waits for the other daemon to take the place, which may have died
+	yieldWait  = 10 * time.Second // how long it waits for the other daemon, which may have died, to take the place
 )
 
 // HookOptions are the options of a daemon that a hook has started.

@@ -59,7 +59,7 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 				began <- r
 			}
 		}})
-		if !told { // no error: another run began in the same millisecond
+		if !told { // if RunNow returned no error, another run began in the same millisecond
 			refused <- cmp.Or(err, job.ErrBusy)
 		} else if err != nil {
 			j.core.log.Warn("cannot record a run", "agent", agent, "err", err)

@@ -119,7 +119,7 @@ func (j *Jobs) Check(ctx context.Context, m *job.Manifest) error {
 	return nil
 }
 
-// checkAttempt is Check for an attempt, whose error is one line with one fix.
+// checkAttempt does what Check does, before an attempt. Its error is one line with one fix.
 func (j *Jobs) checkAttempt(ctx context.Context, m *job.Manifest) error {
 	err := j.Check(ctx, m)
 	bad, ok := errors.AsType[*document.Error](err)
@@ -157,5 +157,5 @@ func (a *accepted) set(m *job.Manifest, fits bool) {
 	}
 }
 
-// withoutFix returns the text of an error that has its fix apart.
+// withoutFix returns the text of an error without the fix at its end, which is shown separately.
 func withoutFix(err error, fix string) string { return strings.TrimSuffix(err.Error(), "; "+fix) }

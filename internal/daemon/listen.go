@@ -96,8 +96,8 @@ func (b bounded) Accept() (net.Conn, error) {
 const crowded = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\n" +
 	"Connection: close\r\n\r\n{\"detail\":\"Too many connections.\"}\n"
 
-// A placed connection frees its place when it is closed. Otherwise it is a TCP connection, which
-// net/http half-closes.
+// A placed connection frees its place when it is closed. It embeds the TCP connection, because
+// net/http must be able to half-close it.
 type placed struct {
 	*net.TCPConn
 	leave func()

@@ -17,7 +17,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// pages reads a list over HTTP page by page, and returns the field name of each item.
+// pages reads a list over HTTP page by page. It returns one field of each item; the parameter name
+// says which.
 func pages(t *testing.T, s *served, path, list, name string) (all []string) {
 	t.Helper()
 	for after := ""; ; {

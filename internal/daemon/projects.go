@@ -31,7 +31,7 @@ type projects struct {
 
 	mu     sync.Mutex // protects the fields below
 	sets   map[string]*project
-	freed  chan struct{} // closed and replaced when a set has no user any more
+	freed  chan struct{} // closed and replaced when no caller uses a set any more
 	closed bool
 
 	ending sync.WaitGroup // sets that are being closed
@@ -45,7 +45,7 @@ type project struct {
 	host  *pluginhost.Host
 	err   error
 	users int
-	used  time.Time // when the last user left
+	used  time.Time // when users became zero
 	timer *time.Timer
 }
 
@@ -94,8 +94,8 @@ func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, d
 	return one.host, func() { p.leave(one) }, nil
 }
 
-// take adds a user to a project's plugins, and opens them if necessary. If too many projects are in
-// use, it waits.
+// take counts one more caller that uses a project's plugins, and opens them if necessary. If too
+// many projects are in use, it waits.
 func (p *projects) take(ctx context.Context, root string) (*project, error) {
 	for {
 		one, freed, err := p.try(ctx, root)
@@ -153,7 +153,7 @@ func (p *projects) open(ctx context.Context, one *project) {
 	}
 }
 
-// leave removes a user of a project's plugins.
+// leave counts one caller less that uses a project's plugins.
 func (p *projects) leave(one *project) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

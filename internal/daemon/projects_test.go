@@ -117,8 +117,8 @@ func TestSeedGitContext(t *testing.T) {
 	}
 }
 
-// TestAProjectsPlugins checks that plugins have the same counters in every project but their own
-// working directory.
+// TestAProjectsPlugins checks that a plugin runs in the directory of each project, and that its
+// counters count its calls in all of them.
 func TestAProjectsPlugins(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)
@@ -212,8 +212,8 @@ func (p *projects) roots() string {
 	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
 }
 
-// TestProjectsAtOnce sends many first events of one project at once. Its plugins are opened once,
-// and no event is lost.
+// TestProjectsAtOnce runs many turns at once, in more projects than can be open at the same time.
+// Each turn gets the plugins of its own project.
 func TestProjectsAtOnce(t *testing.T) {
 	h := newHouse(t)
 	h.script("where", where)

@@ -153,8 +153,9 @@ func (c *Core) newServer(ctx context.Context, routes http.Handler, l Limits) *ht
 		BaseContext:                  func(net.Listener) context.Context { return ctx }}
 }
 
-// windDown ends the server. It lets no new turn begin, waits for the running ones, then ends the
-// streams, which never end by themselves, and the answers.
+// windDown ends the server. It lets no new turn begin, waits for the running ones, and interrupts
+// those that do not end. Then it cancels all requests, because streams never end by themselves, and
+// waits until the answers are sent.
 func (c *Core) windDown(server *http.Server, endRequests func(), patience time.Duration) error {
 	c.running.stop()
 	grace, cancel := context.WithTimeout(context.Background(), patience)

@@ -190,10 +190,11 @@ func readReplies(r *bufio.Reader, most int) []reply {
 	return replies
 }
 
-// dialerPath is the variable that names the socket for this program when another user runs it.
+// dialerPath is the environment variable with a socket. If it is set, this program runs no tests
+// and calls dialAsOther.
 const dialerPath = "PATCHBAY_TEST_DIAL"
 
-// dialAsOther connects to the socket as that program.
+// dialAsOther sends a request to a socket, and prints the beginning of the answer.
 func dialAsOther(path string) {
 	conn, err := net.Dial("unix", path)
 	if err != nil {

@@ -25,8 +25,8 @@ type ShellRequest struct {
 const shellSeconds = 600
 
 // Shell runs a user's command in the session's working directory. It fires the points of a command,
-// as `patchbay run` does. It returns the output of the command and how it ended. The error says why
-// the command did not run; a plugin's refusal is a [*command.Refused].
+// as `patchbay run` does. It returns the output of the command; if the command failed, the output
+// says so. The error says why the command did not run; a plugin's refusal is a [*command.Refused].
 func (c *Core) Shell(ctx context.Context, r ShellRequest) (string, error) {
 	i := slices.IndexFunc(c.tools, func(t chat.Tool) bool { return t.Name == "shell" })
 	if i < 0 {
@@ -114,7 +114,7 @@ func exitCode(r chat.ToolResult) int {
 	return code
 }
 
-// Show uses the result of a plugin that changed or replaced it.
+// Show takes the output from the result, which plugins may have changed or replaced.
 func (p *shellProgram) Show(c command.Command) error {
 	var result shellResult
 	if err := json.Unmarshal(c.Result, &result); err != nil {

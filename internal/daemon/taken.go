@@ -32,7 +32,8 @@ const (
 	listenFix = "end that program, or choose another address with --listen HOST:PORT"
 )
 
-// explainTaken adds to an error about an address or a socket in use which process uses it.
+// explainTaken adds to err the process that uses the address or the socket. It returns other errors
+// unchanged.
 func (c *Core) explainTaken(ctx context.Context, err error, address, socket string) error {
 	switch {
 	case errors.Is(err, ErrRunning):

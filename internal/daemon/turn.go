@@ -25,7 +25,7 @@ type TurnRequest struct {
 	Observe func(chat.Event) // nil: no observer
 	Plugins []string         // the Python plugins that take part, in this order; nil: all
 
-	choose chooser // replaces Plugins; nil: Plugins count
+	choose chooser // replaces Plugins; nil: Plugins is used
 }
 
 // A chooser returns the Python plugins that take part in a turn of a session; nil: all.
@@ -56,8 +56,8 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	return result, err
 }
 
-// refreshSources searches for Python plugins again, so that plugins that were added, removed or
-// repaired since the last turn count in this one. It logs a warning for each of the chosen plugins
+// refreshSources searches for Python plugins again, so that this turn sees which plugins were
+// added, removed or repaired since the last one. It logs a warning for each of the chosen plugins
 // that does not work and is left out.
 func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, sessionID string, plugins []string) {
 	sources, err := pythonfile.Of(host).List(ctx)
@@ -170,14 +170,15 @@ func (c *Core) sessionPlugins(ctx context.Context) (chooser, error) {
 	return func(s session.Session) []string { return s.Plugins }, nil
 }
 
-// errStopping is why a turn was interrupted or refused when the process was told to end.
+// errStopping is the error for a turn that is interrupted or refused because the process was told
+// to end.
 var errStopping = errors.New("patchbay is shutting down")
 
 // interruptGrace limits how long Patchbay waits for interrupted turns: until their tools have
 // stopped and their end is stored.
 const interruptGrace = 30 * time.Second
 
-// errInterrupted is why a turn ended that a client interrupted.
+// errInterrupted is the cause in the context of a turn that a client interrupted.
 var errInterrupted = fmt.Errorf("interrupted by request: %w", context.Canceled)
 
 // running holds the turns and runs of this process that have not ended. Several turns may wait for

@@ -120,8 +120,9 @@ func Here(addr netip.Addr) bool {
 // anyPort is used if the port does not matter.
 const anyPort = 9
 
-// isHere reports whether an address is one of this machine's. It asks the kernel from which address
-// it would send to it: for an address of this machine, that is the address itself. Nothing is sent.
+// isHere reports whether an address is one of this machine's. It asks the kernel which source
+// address it would use to send there. For an address of this machine, that is the address itself.
+// Nothing is sent.
 func isHere(addr netip.AddrPort) (bool, error) {
 	if a := clean(addr).Addr(); a.IsLoopback() || a.IsUnspecified() {
 		return true, nil

@@ -90,7 +90,8 @@ func becomeOrdinary(args []string) error {
 	return cmd.Run()
 }
 
-// fakes are callers. Each connects to the address in its argument, and sends something.
+// fakes are programs that tests start. All but ordinary and jail are callers: each connects to the
+// address in its argument, and sends something.
 func fakes() map[string]func([]string) error {
 	return map[string]func([]string) error{
 		"ordinary": becomeOrdinary,

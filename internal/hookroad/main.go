@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
-// exitUsage is the exit code for an invalid command line. Only Copilot CLI treats it as an opinion.
+// exitUsage is the exit code for an invalid command line. Gemini CLI and Copilot CLI treat it as a
+// denial. The other agents go on.
 const exitUsage = 64
 
 // Main runs the program patchbay-hook. o has its streams and its environment; the agent and the

@@ -62,8 +62,8 @@ type Answer struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// MaxAnswer limits the length of an answer: an event that was rewritten completely and escaped, and
-// some more.
+// MaxAnswer limits the length of an answer. It may contain a whole rewritten event, with escaped
+// characters.
 const MaxAnswer = 4 * codehook.MaxInput
 
 // The reasons why exchange returns no answer.
@@ -111,7 +111,7 @@ func isAway(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, io.EOF)
 }
 
-// readAnswer interprets the status of a response: docs/http-api.md.
+// readAnswer interprets the status of a response. docs/http-api.md describes the statuses.
 func readAnswer(status int, body []byte) (*Answer, error) {
 	var a struct {
 		Answer

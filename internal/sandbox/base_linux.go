@@ -11,8 +11,8 @@ import (
 )
 
 // libraryDirs are the system's directories of libraries. They may be read and mapped for execution.
-// No directory of programs is among them, because a readable program can be run through the loader
-// where the kernel cannot bar that.
+// No directory of programs is among them. Some kernels cannot keep a plugin from starting the
+// loader, and through it every program that it can read.
 var libraryDirs = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
 	"/usr/local/lib", "/usr/local/lib64"}
 

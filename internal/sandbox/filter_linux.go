@@ -41,9 +41,9 @@ const (
 	// the sandbox, where a file that the plugin wrote may be found.
 	setuidBits = unix.S_ISUID | unix.S_ISGID
 
-	// device is a bit that the modes of character and block devices have, and those of other files
-	// that mknod creates do not. The whiteout of overlay file systems is a device (0:0) that any
-	// user can create. It hides a file from programs that use its directory as an upper directory.
+	// device is a bit in the modes of character and block devices. Other files that mknod creates
+	// do not have it. The whiteout of overlay file systems is a device (0:0) that any user can
+	// create. It hides a file from programs that use its directory as an upper directory.
 	device = unix.S_IFCHR
 
 	// creates are the flags with which open reads its mode: O_CREAT, and the bit of O_TMPFILE that

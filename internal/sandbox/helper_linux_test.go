@@ -45,7 +45,8 @@ func TestProgramIn(t *testing.T) {
 	}
 }
 
-// TestHelper: the real patchbay-jail builds a sandbox, and one of another protocol fails.
+// TestHelper: the real patchbay-jail builds a sandbox. If another program in its place ends without
+// a report, the error says what to do.
 func TestHelper(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the user nobody must be able to start it

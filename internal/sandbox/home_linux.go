@@ -60,9 +60,9 @@ func (p *planner) temporaryFiles() {
 // envDir returns the directory that an environment variable names, without links. It returns "" if
 // the variable names no absolute path, or if there are no namespaces, since nothing can then be put
 // elsewhere. If the operator's own environment has the same value, the links on the way to it are
-// recreated inside. A manifest may name another directory. Links on the way to that are followed
-// only if it leads to granted files: otherwise the plugin would learn the targets of the operator's
-// links.
+// recreated inside. A manifest may name another directory. If links lead to it, it must be among
+// granted files. Otherwise envDir returns noHome, because the plugin would learn the targets of the
+// operator's links.
 func (p *planner) envDir(variable string) string {
 	dir := env(p.plan.Env, variable)
 	w := walk(dir)

@@ -95,8 +95,8 @@ func (o *origins) controlledByPlugin(w way) bool {
 // systemDirs are the system's directories of programs and libraries.
 var systemDirs = slices.Concat(programDirs, libraryDirs)
 
-// originOf returns where a program comes from. first is the first place on the way to it that is
-// not among the plugin's own files. The links before it were shipped by the plugin and are ignored.
+// originOf returns where a program comes from. first is the place on the way to it after the links
+// that the plugin ships, which are ignored.
 func (o *origins) originOf(w way) (from origin, first string) {
 	first = place(w.path)
 	for range maxLinks {

@@ -138,8 +138,8 @@ func (p *planner) mayExecute(path string) {
 	}
 }
 
-// mayStart allows path to be started as a program. mayExecute alone also allows it, but a loader
-// among those is then barred from being started directly (see barLoaders).
+// mayStart allows path to be started as a program. A path that was passed only to mayExecute can be
+// started too, unless it is a loader: barLoaders keeps that from being started directly.
 func (p *planner) mayStart(path string) {
 	p.startable = append(p.startable, path)
 	p.mayExecute(path)

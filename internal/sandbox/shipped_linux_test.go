@@ -201,7 +201,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	}{{"below a home", outsideTmp}, {"below /tmp", func(t *testing.T) string { return t.TempDir() }}}
 	for i, c := range all {
 		for j, place := range places {
-			if !soak.Pair(i+i/2, j, len(places)) { // the two of one way in different places
+			if !soak.Pair(i+i/2, j, len(places)) { // in a short run, the two cases of one way are in different places
 				continue
 			}
 			t.Run(place.name+"/"+c.name, func(t *testing.T) {
@@ -252,8 +252,8 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 	}
 }
 
-// hold ships a case and starts the plugin. Its output, its mounts and its effects outside must not
-// reveal the secret.
+// hold ships a case and starts the plugin. Neither its output nor its mounts may contain the
+// secret, and none of its code may run outside.
 func (h secretHome) hold(c shipment, system *System) {
 	h.t.Helper()
 	h.ship(c.files)
@@ -314,7 +314,8 @@ func (h secretHome) mountsNothing(b *Box, s proc.Spec) {
 	}
 }
 
-// TestShimsOfTheOperator: the tool of a shim runs outside, but never with anything of the plugin's.
+// TestShimsOfTheOperator: the tool of a shim runs outside. It runs no code of the plugin, and uses
+// none of the plugin's variables.
 func TestShimsOfTheOperator(t *testing.T) {
 	needNamespaces(t)
 	pyenv := func(t *testing.T) (h secretHome, root string) {

@@ -67,9 +67,9 @@ func (w way) through(dirs []string) (hop, bool) {
 // realPath returns the path with all its links followed.
 func realPath(path string) string { return walk(path).end }
 
-// place returns the path of a file with the links in its directory followed, but not the file
-// itself. The path is not cleaned first: where d is a link, "d/.." is not the directory that
-// contains d.
+// place returns the path of a file without links in its directory. If the file itself is a link,
+// place does not follow it. The path is not cleaned first: where d is a link, "d/.." is not the
+// directory that contains d.
 func place(path string) string {
 	slash := strings.LastIndexByte(path, '/')
 	name := path[slash+1:]

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// maxCache limits the file: one line for each plugin.
+// maxCache limits the file, which has one entry for each plugin.
 const maxCache = 1 << 20
 
 // A cache remembers the sums of a plugin's files, by their sizes, times and inodes. Sums that are

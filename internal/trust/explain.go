@@ -22,7 +22,7 @@ type FileState struct {
 }
 
 // Explain lists what has changed since an entry was recorded, with the texts of before and now.
-// roots holds the present files, from which Take made now.
+// roots holds the present files, and now is what Take returned for them.
 func (b Book) Explain(e *Entry, roots []Root, now []File) ([]FileChange, error) {
 	out := []FileChange{}
 	changes := Compare(e.Files, now)

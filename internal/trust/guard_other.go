@@ -4,8 +4,8 @@ package trust
 
 import "os"
 
-// openGuard opens the file to lock: a file beside the lock, because the lock itself is replaced and
-// a directory cannot be locked.
+// openGuard opens a file beside patchbay.lock. It is locked in place of patchbay.lock, which is
+// replaced. A directory cannot be locked here.
 func openGuard(path string) (*os.File, error) {
 	return os.OpenFile(path+".guard", os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -7,5 +7,5 @@ import (
 	"path/filepath"
 )
 
-// openGuard opens the directory to lock: the file itself is replaced.
+// openGuard opens the directory. It is locked in place of the file, because the file is replaced.
 func openGuard(path string) (*os.File, error) { return os.Open(filepath.Dir(path)) }

@@ -227,8 +227,9 @@ func (k *Keeper) exempt(p Plugin) bool {
 	})
 }
 
-// minAge is how old a change must be before the file's time distinguishes it from a later one. File
-// systems count in steps of up to two seconds.
+// minAge is the age from which on a change is trusted to have its own time. A file that changed
+// more recently may change again without a new time, because file systems count in steps of up to
+// two seconds.
 const minAge = 2 * time.Second
 
 // digest returns one sum for all files. Under Record it reads them only if size, time or inode of

@@ -165,10 +165,10 @@ func walkRoot(r Root, visit func(visited) error) error {
 	})
 }
 
-// runnable reports whether Python would run a compiled file: one that begins with a magic number,
-// which always ends with these two bytes. Python imports such a file if its source is missing, so
-// that it must not change unnoticed. A file that cannot be read counts too: hashing it then says
-// why.
+// runnable reports whether Python would run a compiled file. Such a file begins with a magic number
+// of four bytes, which always ends with CR and LF. Python imports the file if its source is
+// missing, so it must not change unnoticed. A file that cannot be read counts too: hashing it then
+// says why.
 func runnable(path string) bool {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -249,7 +249,7 @@ type Change struct {
 	Kind string `json:"kind"` // added | removed | changed
 }
 
-// Compare lists what has changed, by path. Both lists are in order.
+// Compare lists what has changed, in the order of the paths.
 func Compare(before, now []File) []Change {
 	changes := []Change{}
 	old := make(map[string]File, len(before))

@@ -31,8 +31,8 @@ const shortestSecret = 6
 // line by line. They decide nothing: if a text is lost or damaged, it is not shown, and a message
 // says so.
 //
-// A text is a file whose name is its SHA-256; it is used only while that is true. NotesName names
-// the file with the rest.
+// Each text is in a file that is named by the SHA-256 of the text, and is used only while name and
+// text match. [NotesName] names the file that says why other files have no text.
 type Book struct {
 	Lock    string          // the path of patchbay.lock
 	Texts   string          // the directory of the texts, only of this lock; "": none are stored
@@ -46,8 +46,8 @@ type Content struct {
 	Text string `json:"-"`
 }
 
-// NotesName returns the file with what is known about a plugin's files without a text, by their
-// sums.
+// NotesName returns the name of the file of notes: what is known about a plugin's files without a
+// text, by their sums.
 func NotesName(files []File) string { return digestOf(files) + ".json" }
 
 // Keep stores the texts of the files of a plugin that is being recorded. It is called while the
@@ -88,7 +88,7 @@ func (b Book) Keep(roots []Root, files []File) error {
 	return store(dir, NotesName(files), text)
 }
 
-// store writes a file, unless it exists.
+// store writes a file, unless one with this name and length exists.
 func store(dir *os.Root, name string, text []byte) error {
 	if info, err := dir.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) {
 		return nil

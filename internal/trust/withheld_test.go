@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestNothingIsGrantedWithoutTheLock: a capability that was not granted is not granted if another
-// process holds the lock, or if the lock is damaged. The plugin declares one more than was
-// recorded.
+// TestNothingIsGrantedWithoutTheLock: a capability stays withheld if another process holds the
+// lock, or if the lock is damaged. The plugin declares one more than was recorded.
 func TestNothingIsGrantedWithoutTheLock(t *testing.T) {
 	patience = 50 * time.Millisecond
 	t.Cleanup(func() { patience = 30 * time.Second })
