@@ -150,7 +150,7 @@ func (l *leftover) await(s *job.Store, far func(job.State) bool) {
 // heap returns the bytes of heap that a process uses when it has just opened the engine.
 func (l *leftover) heap() int64 {
 	l.t.Helper()
-	time.Sleep(leftoverRemember) // until the engine has no ids to remember, for which it would read all records
+	time.Sleep(leftoverRemember) // until the engine remembers no ids: when it opens, it reads all records that have ids to remember
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), heapEnv+"="+l.dir)
 	cmd.Stderr = testWriter{l.t}
