@@ -30,8 +30,8 @@ const (
 
 // TestRunsLeaveNothing: memory grows with the number of schedules, not of runs. The engine holds
 // every key and topic in memory, so no run may have its own. `make soak` also measures the heap:
-// after many runs the engine uses as much memory as after few. Each measurement opens the engine in
-// a new process, without its caches and without the ids that it remembers for a while.
+// after many runs the engine uses hardly more memory than after few. Each measurement opens the
+// engine in a new process, without its caches and without the ids that it remembers for a while.
 func TestRunsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	l := newLeftover(t)
