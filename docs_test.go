@@ -29,7 +29,8 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 	}
 }
 
-// namedTest matches the name of a test in a page, or with … the beginning of several names.
+// namedTest matches the name of a test in a page. A name with … after it is the beginning of the
+// names of several tests.
 var namedTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)(…?)")
 
 // TestThePagesNameTestsThatExist: each test that a page names as the proof of a sentence exists.
@@ -195,7 +196,8 @@ func pages(t *testing.T) []string {
 var printedBlock = regexp.MustCompile("(?ms)^```\\w+ file=(\\S+)\n(.*?)^```$")
 
 // TestPrintedFilesAreNamed: a website does not show the name after the fence of a block, so the
-// paragraph before it names the file, and says whether the file must be made executable.
+// paragraph before the block names the file. If the file must be made executable, that paragraph or
+// the text after the block says so.
 func TestPrintedFilesAreNamed(t *testing.T) {
 	for _, path := range pages(t) {
 		text := page(t, path)

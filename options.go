@@ -24,9 +24,9 @@ type Options struct {
 	// ConfigFile replaces the user's configuration file. It must exist.
 	ConfigFile string
 	// Dirs are directories with plugins of any protocol. If Dirs is not nil, even if it is empty,
-	// no other place is searched, and the user's configuration and secrets are not read. If
-	// ConfigFile names a file, that file and the user's secrets are read. A directory that does not
-	// exist is ignored.
+	// no other place is searched, and the user's configuration and secrets are not read. With
+	// ConfigFile in addition, that file and the user's secrets are read nevertheless. A directory
+	// that does not exist is ignored.
 	Dirs []string
 	// Paths are files or directories of plugins to open beside those that the search finds.
 	Paths []string
@@ -39,8 +39,10 @@ type Options struct {
 	Connect []Connection
 	// Dialects limits the protocols, by the names that [Dialects] returns. Nil: all.
 	Dialects []string
-	// Storage returns the storage of a plugin, limited by a quota. No two plugins have the same
-	// name. Nil: plugins get an error that there is no storage.
+	// Storage returns the storage of a plugin, limited by a quota. The string plugin identifies the
+	// plugin, and no two plugins share it. For a kaged plugin it is the name of the plugin's
+	// directory; for others it also contains the name of the protocol. Nil: plugins get an error
+	// that there is no storage.
 	Storage func(plugin string, quota StorageQuota) Storage
 	// OnNotification, if not nil, is called when a plugin sends a message without being called. It
 	// must return immediately.
@@ -63,9 +65,10 @@ type StorageQuota struct {
 	Keys  int   // 0: 10,000
 }
 
-// A Point is a point of your program. It has the mode and the fields of the built-in point Like,
-// and all plugins that hook that point are called. Each of them receives an event of the built-in
-// point, so that plugins which do not know your program can take part.
+// A Point is a point of your program. It has the mode and the fields of the built-in point Like. An
+// event at your point is sent to all plugins that hook Like, and they see it as an event at Like.
+// So plugins that do not know your program can take part. A plugin that hooks your point itself
+// sees an event at your point.
 type Point struct {
 	Name   hook.Point
 	Like   hook.Point      // the built-in point

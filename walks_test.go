@@ -34,8 +34,8 @@ func TestTheWalksAreTrue(t *testing.T) {
 	}
 }
 
-// TestWalksCanFail: a name that does not exist is found; file formats, points and sentences are not
-// names of code.
+// TestWalksCanFail: a name that does not exist is reported. Other files, points and commands are
+// not taken for names of code.
 func TestWalksCanFail(t *testing.T) {
 	known := declarations(t)
 	for _, name := range namesIn("`Host.Vanish`, `nowhere.go`, `hook.Nothing`") {

@@ -23,9 +23,10 @@
 //
 // These are its guarantees:
 //
-//   - When Put and Delete return nil, the change survives a crash of the process, and a crash of
-//     the machine if the disk has stored all that it confirmed. A writer that is killed leaves the
-//     old value or the new one. The next change removes its temporary files.
+//   - When Put and Delete return nil, the change survives a crash of the process. It also survives
+//     a crash of the machine, unless the disk confirmed a write that it had not stored. A writer
+//     that is killed leaves the old value or the new one. The next change removes its temporary
+//     files.
 //   - Several hosts and several processes may use one directory at once. The last write wins. They
 //     share the quota.
 //   - Keys and names of plugins may be hostile: no text leads out of the directory, and no two

@@ -42,7 +42,7 @@ type bucket struct {
 	store  string // the directory of all plugins
 	plugin string
 	quota  entry.Quota
-	turn   chan struct{} // a mutex of capacity 1: callers of this bucket wait here and do not poll for the lock
+	turn   chan struct{} // used as a mutex: callers of this bucket wait here, so that only one of them polls for the lock
 }
 
 // Get returns the value of a key, and false if there is none.
@@ -94,8 +94,9 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 	return b.change(ctx, change{name: keyName(key), key: key, apply: func(d *dir) error { return d.remove(keyName(key)) }})
 }
 
-// List returns the keys that begin with prefix, sorted. If files are so damaged that their keys are
-// not known, it returns the other keys and an error that names those files.
+// List returns the keys that begin with prefix, sorted. If the key in a damaged file is not known,
+// or the file of a key is not a regular file, it returns the other keys and an error that names
+// those files.
 func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	d, err := b.openDir()
 	keys := []string{} // not nil, which is null in JSON

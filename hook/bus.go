@@ -147,8 +147,9 @@ func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessag
 	return &f.out, err
 }
 
-// Wants reports whether an event at p with this payload would be sent to any hook. It looks only at
-// the payload: hooks that are called only if a [Choice] names them do not count.
+// Wants reports whether an event at p with this payload would be sent to any hook. It gets no
+// context, and so no [Choice]: hooks that are called only if a Choice names their plugin do not
+// count.
 func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	object, err := parsePayload(payload)
 	if err != nil {
@@ -191,7 +192,7 @@ func (b *Bus) Closed(p Point) []string {
 
 // maxPayload limits how deep a payload may be nested. Values from plugins have at most
 // [rawjson.MaxForeign] levels, and the host wraps them in objects of its own. With this limit the
-// payload can still be read as JSON when it is part of a trace, and the trace part of a record.
+// payload can still be read as JSON when it is part of a trace, and the trace is part of a record.
 const maxPayload = 2 * rawjson.MaxForeign
 
 func parsePayload(payload json.RawMessage) (Object, error) {
@@ -202,9 +203,10 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 }
 
 // A firing is one event in progress. In the modes chain, first and gate one goroutine owns it. In
-// notify mode each goroutine owns its own steps, and the rest is read only. The first step is part
-// of the struct, so that an event costs one allocation at points with one plugin, as most are. Go
-// allocates objects of up to 512 bytes in a quicker way than larger ones.
+// notify mode each goroutine owns its own steps, and the rest is read only. Most points have one
+// plugin. So the first step is part of the struct, and an event at such a point costs one
+// allocation. On 64-bit systems the struct has exactly 512 bytes: Go allocates larger ones in a
+// slower way.
 type firing struct {
 	failures FailureTable
 	spec     *Spec

@@ -52,7 +52,7 @@ func diffObjects(before, after Object) []Change {
 		case !rawjson.Equal(old, f.Value):
 			from := len(d.changes)
 			if d.values(pointer("", f.Name), decode(old), decode(f.Value)); len(d.changes) == from {
-				d.add(pointer("", f.Name), old, f.Value) // equal after decoding: one of them repeats a name
+				d.add(pointer("", f.Name), old, f.Value) // equal after decoding: rawjson.Equal gave up, for example because a name is repeated
 			}
 		}
 	}

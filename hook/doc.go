@@ -71,8 +71,8 @@
 //
 // # Choosing plugins
 //
-// [WithChoice] limits the events fired with a context to chosen plugins of one dialect.
-// [WithSession] and [WithRequest] say to which session and which request an event belongs.
+// [WithChoice] chooses the plugins of one dialect that take part in the events fired with a
+// context. [WithSession] and [WithRequest] say to which session and which request an event belongs.
 //
 // # How an event flows
 //

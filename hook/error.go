@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// An Error describes a failed call to a plugin. A dialect returns one with Kind, Err and Stderr
-// set; [Do] fills in the other fields. Do wraps every other error that a dialect returns in an
-// Error.
+// An Error describes a failed call to a plugin. The dialect sets Kind, Err, Stderr and Logged; [Do]
+// fills in the other fields. Do wraps every other error that a dialect returns in an Error.
 type Error struct {
 	Plugin  string
 	Dialect string
@@ -24,8 +23,8 @@ type Error struct {
 // Failure returns an Error with the two fields that every dialect sets.
 func Failure(kind Kind, err error) *Error { return &Error{Kind: kind, Err: err} }
 
-// Error returns a message with the plugin, the hook, the point, the cause and the last line of
-// stderr.
+// Error returns a message with the plugin, the dialect, the hook, the point, the cause and the line
+// of stderr that [LastWords] chooses.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Plugin != "" {

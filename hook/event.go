@@ -22,11 +22,12 @@ type Event struct {
 	Point   Point
 	Payload Object // as the last hook left it; read only
 
-	raw json.RawMessage // the payload as compact JSON; nil: there is no such text
+	raw json.RawMessage // the payload as the caller passed it; nil after a hook has changed it
 }
 
-// Encode returns an object as compact JSON. If that is the text of the payload, Encode returns that
-// text, which must not be changed: a long payload is not copied only to be sent.
+// Encode returns an object as compact JSON, which must not be changed. If the caller passed exactly
+// this text as the payload, and no hook has changed it, Encode returns that text itself. So a long
+// payload is not copied only to be sent.
 func (e *Event) Encode(o Object) json.RawMessage {
 	if o.Is(e.raw) {
 		return e.raw

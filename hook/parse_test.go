@@ -41,7 +41,8 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 }
 
 // TestATraceHasTheStartsOfItsSteps: start times survive being written and read, also those of steps
-// that ran at once. A trace without them lays its steps end to end.
+// that ran at once. If a trace has none, each step starts when the one before ended, or all start
+// at once at a Notify point.
 func TestATraceHasTheStartsOfItsSteps(t *testing.T) {
 	at := func(us int) time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(us) * time.Microsecond) }
 	for name, c := range map[string]struct {

@@ -39,10 +39,10 @@ type Choice struct {
 	Only    bool          // plugins of other dialects do not take part
 	Timeout time.Duration // replaces the timeout of each selected hook; 0: it keeps its own
 
-	Reports bool // the caller reports each failure itself: the host logs it, and does not warn
+	Reports bool // the caller reports each failure itself, so the host logs it as information and not as a warning
 }
 
-// WithChoice limits the events fired with ctx to the plugins that c selects.
+// WithChoice applies the choice c to the events fired with ctx.
 func WithChoice(ctx context.Context, c Choice) context.Context {
 	return context.WithValue(ctx, choiceKey{}, &c)
 }

@@ -6,8 +6,9 @@ import "bytes"
 // be escaped differently, and the fields of an object may be in another order. Numbers are compared
 // as they are written. An empty slice equals only another empty slice, not null.
 //
-// It returns false if the comparison would take too long: for objects with a repeated name, and for
-// objects whose fields are in another order at very many levels.
+// If the comparison would take too long, it may return false although the values mean the same.
+// That holds for objects with a repeated name, and for objects whose fields are in another order at
+// very many levels.
 func Equal(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -41,8 +41,8 @@ func FuzzCheck(tf *testing.F) {
 	})
 }
 
-// FuzzParse compares with encoding/json: the same fields with the same values, and, if keys are
-// plain and not repeated, the same bytes as json.Compact.
+// FuzzParse compares Parse with encoding/json: the fields and their values are the same. If keys
+// are plain and not repeated, the object has the same bytes as the result of Compact.
 func FuzzParse(tf *testing.F) {
 	f := variants.Of(tf)
 	seed(f)

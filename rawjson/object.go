@@ -19,9 +19,9 @@ type Object []Field
 // not grow with their square.
 const few = 16
 
-// Parse validates data and splits it at its top level. Names and values alias data, which must not
-// be changed afterwards, unless they needed decoding or compacting. Invalid UTF-8 becomes U+FFFD. A
-// repeated key keeps its first place and its last value.
+// Parse validates data and splits it at its top level. Names and values alias data, unless they
+// needed decoding or compacting, so data must not be changed afterwards. Invalid UTF-8 becomes
+// U+FFFD. A repeated key keeps its first place and its last value.
 func Parse(data []byte) (Object, error) { return ParseWithin(data, maxDepth) }
 
 // ParseWithin is [Parse] for an object of at most depth levels, including its own; see

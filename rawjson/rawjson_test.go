@@ -85,7 +85,7 @@ func checkDepth(t *testing.T, name, doc string, most int, over bool) {
 func TestNestingKeepsObjectsAndArraysApart(t *testing.T) {
 	var open, shut strings.Builder
 	closers := make([]string, 0, 300)
-	for i := range 300 { // across several words of the bit stack, in no regular pattern
+	for i := range 300 { // objects and lists mixed, across several words of the bit stack
 		if i*i%7 < 3 {
 			open.WriteString(`{"k":`)
 			closers = append(closers, "}")

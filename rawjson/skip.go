@@ -190,8 +190,8 @@ func (s *scanner) str(i int) (int, error) {
 	return end, err
 }
 
-// space passes over white space. Usually there is none: the test is small enough to be inlined, as
-// long as spaces is not.
+// space passes over white space. Usually there is none, so this function must be small enough for
+// the compiler to inline it. It is, because spaces is not inlined into it.
 func (s *scanner) space(i int) int {
 	if i < len(s.data) && s.data[i] <= ' ' {
 		i = s.spaces(i)

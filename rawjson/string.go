@@ -26,8 +26,8 @@ func AppendQuoted(dst, text []byte) []byte {
 	return appendQuoted(slices.Grow(dst, quotedSize(text)), text)
 }
 
-// long is the length from which counting the escapes before allocating saves time. JSON in a string
-// would otherwise be allocated twice.
+// long is the length from which counting the escapes before allocating saves time. Without the
+// count, a text with many escapes, such as JSON, would outgrow its first allocation.
 const long = 1 << 10
 
 // quotedSize estimates the length of a text as a JSON string.

@@ -7,8 +7,8 @@ import (
 )
 
 // In a large payload, most of the time goes into searching for the ends of strings. This search
-// reads blocks of 64 bytes, which is several times as fast as reading words. Fewer bytes at the end
-// are searched by words.
+// reads blocks of 64 bytes, which is several times as fast as reading words. The last bytes, fewer
+// than 64, are searched word by word.
 
 const block = 64
 

@@ -19,8 +19,8 @@ import (
 // payload is the whole transcript.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
-	// Alters reports whether a plugin that can change the event takes part at point. Plugins that
-	// only observe do not count.
+	// Alters reports whether a plugin that can change the event takes part at point. A plugin that
+	// only observes counts only if its failure ends the event.
 	Alters(ctx context.Context, point hook.Point) bool
 }
 
@@ -45,7 +45,7 @@ type (
 	ToolResult = adapter.ToolResult
 )
 
-// An Agent runs turns: a message in, plugins around it, model and tools inside. Its fields must not
+// An Agent runs turns: it takes a message through plugins, a model and tools. Its fields must not
 // change once it is in use. It is safe for concurrent use by many sessions.
 type Agent struct {
 	Host    Host

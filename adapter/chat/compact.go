@@ -86,7 +86,7 @@ func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*sessi
 		&compactionPlan{strategy: strategy, trigger: triggerManual, keep: keep, budget: r.budget()})
 }
 
-// CheckStrategy returns an error that names the nearest strategies if name is none.
+// CheckStrategy returns an error if name is not a strategy. The error names the nearest strategies.
 func CheckStrategy(name string) error {
 	if slices.Contains(Strategies(), name) {
 		return nil
@@ -132,7 +132,8 @@ func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 }
 
 // compactTooLong compacts a conversation that the model rejected as too long. Our own count may be
-// wrong: the window may be smaller than stated.
+// wrong, or the window may be smaller than stated. So the messages that stay get at most a quarter
+// of the tokens that we count.
 func (r *run) compactTooLong(ctx context.Context) (shorter bool, err error) {
 	budget := model.Estimate(r.turn.Log.Messages()) / 4
 	if own := r.budget(); own > 0 {
@@ -147,7 +148,7 @@ func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error
 	if err := CheckStrategy(s.strategy); err != nil {
 		return false, err
 	}
-	// A single message is the summary of the last compaction.
+	// If only one message can be removed, it is most likely the summary of the last compaction.
 	if gone, _ := split(r.turn.Log.Messages(), s.keep, s.budget); len(gone) < 2 {
 		return false, nil
 	}

@@ -60,8 +60,8 @@ func (a *Agent) fire(ctx context.Context, point hook.Point, payload any) (*hook.
 	return &hook.Outcome{Point: point, Verdict: hook.Continue, Payload: raw}, err
 }
 
-// pass fires an event of the turn itself and returns the payload after the plugins changed it. A
-// denial is returned as a [*refusal].
+// pass fires an event that does not belong to a tool call, and returns the payload after the
+// plugins changed it. A denial is returned as a [*refusal].
 func (r *run) pass(ctx context.Context, point hook.Point, payload any) (hook.Object, *hook.Outcome, error) {
 	out, err := r.fire(ctx, point, payload)
 	if err != nil {

@@ -96,7 +96,8 @@ func FuzzMessages(tf *testing.F) {
 	})
 }
 
-// FuzzCutMiddle: a shortened text is within its limit, and no character is cut in two.
+// FuzzCutMiddle: a shortened text exceeds its limit by the note at most, and no character is cut in
+// two.
 func FuzzCutMiddle(tf *testing.F) {
 	f := variants.Of(tf)
 	f.Add("short", 10)

@@ -69,9 +69,9 @@ func (r *run) buildPrompt(ctx context.Context, message string) error {
 	return nil
 }
 
-// sendPrompt fires prompt.send before each model call: docs/protocols/scaffold.md, row S34. It
-// starts from the prompt as built each time, so that the additions of plugins do not pile up over
-// the calls of a turn.
+// sendPrompt fires prompt.send before each model call: docs/protocols/scaffold.md, row S34. Each
+// time it starts from the prompt that buildPrompt has built, so that the additions of plugins do
+// not pile up over the calls of a turn.
 func (r *run) sendPrompt(ctx context.Context) (prompt, error) {
 	fields, _, err := r.pass(ctx, hook.PromptSend, struct {
 		BasePrompt     string `json:"base_prompt"`

@@ -168,8 +168,9 @@ func readMessages(raw json.RawMessage) ([]model.Message, error) {
 	return out, nil
 }
 
-// readRetained reads the messages that plugins retain. Results and calls are separated there, so a
-// tool's result becomes a message of the system, and calls are removed.
+// readRetained reads the messages that plugins retain. Plugins may retain a result without its
+// call, or a call without its result. So a tool's result becomes a message of the system, and calls
+// are removed.
 func readRetained(raw json.RawMessage) ([]model.Message, error) {
 	if adapter.Missing(raw) {
 		return nil, nil

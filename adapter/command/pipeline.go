@@ -15,7 +15,7 @@ type Host interface {
 	Wants(point hook.Point, payload any) bool
 }
 
-// A Command is one run of a command. The four points carry it.
+// A Command is one run of a command. The payloads of the four points contain it.
 type Command struct {
 	Name   string            // e.g. "todo.add", or a program's base name
 	Args   []string          // the words that are not flags
@@ -38,7 +38,7 @@ type payload struct {
 type Pipeline struct {
 	Host  Host
 	Now   func() time.Time    // nil: time.Now
-	Fired func(*hook.Outcome) // called with the outcome of each stage; may be nil
+	Fired func(*hook.Outcome) // called with the outcome of each stage but command.done; may be nil
 }
 
 // A Program provides the steps of a run that depend on the program.

@@ -104,7 +104,7 @@ func (c *claim) cancelWaiting(ctx context.Context, why string) error {
 	})
 }
 
-// reapCancelled ends a run that was asked to end if its process has died.
+// reapCancelled ends a run whose cancellation was requested, if the process of the run has died.
 func (r *Runner) reapCancelled(ctx context.Context, p *parts, id, key string) error {
 	pg, _, err := p.page(ctx, key)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Current == nil || pg.Current.ID != id || pg.Cancel == "") {

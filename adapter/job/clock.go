@@ -39,6 +39,7 @@ func (systemClock) Sleep(ctx context.Context, now, until time.Time) {
 	}
 }
 
-// wasSet reports whether the wall clock was set, or stood still while the machine slept. It
-// compares how far the wall clock and the monotonic clock have advanced.
+// wasSet reports whether the wall clock was set, or the machine slept. It compares how far the wall
+// clock and the monotonic clock have advanced, because the monotonic clock may stand still while
+// the machine sleeps.
 func wasSet(wall, passed time.Duration) bool { return (wall - passed).Abs() > setBackBy/10 }

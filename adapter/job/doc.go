@@ -58,7 +58,7 @@
 //	  claim.makeAttempt                              make the attempt
 //	  claim.saveResult          diskfull.go
 //	    applyResult             result.go            decide the status of the run, and the events
-//	    claim.changeRun         run.go               write an ended run into the history, then out of the page
+//	    claim.changeRun         run.go               write an ended run into the history, then remove it from the page
 //	Scheduler.sweep
 //	  Runner.reap               reap.go              end the run of a process that has died
 //

@@ -31,8 +31,9 @@ func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	return err
 }
 
-// supersedes reports which of two records of one run counts: true if it is the later one. The
-// record with more attempts counts; if both have the same number, the earlier one does.
+// supersedes reports whether new counts and not old. Both are records of one run, and new was
+// written later. The record with more attempts counts; if both have the same number, the earlier
+// one does.
 func supersedes(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
 // Run returns the run with an id, or [ErrNoRun].

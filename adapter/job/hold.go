@@ -82,15 +82,15 @@ func (p *parts) lastBeat(ctx context.Context, key string) (lease.Heartbeat, erro
 	return lease.Heartbeat{Revision: v.Revision, Age: now.Sub(v.Time)}, err
 }
 
-// restampBeat writes a heartbeat that has a time in the future again, so that it gets the engine's
-// present time.
+// restampBeat writes a heartbeat whose time is in the future a second time, so that it gets the
+// engine's present time.
 func (p *parts) restampBeat(ctx context.Context, key string) error {
 	v, err := p.beats.Get(ctx, key)
 	if err == nil {
 		_, err = p.beats.Update(ctx, key, v.Data, v.Revision)
 	}
 	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrUncertain) {
-		return nil // a newer heartbeat was written
+		return nil // a newer heartbeat was written, or the next call tries again
 	}
 	return err
 }

@@ -30,8 +30,8 @@ const (
 
 // TestRunsLeaveNothing: memory grows with the number of schedules, not of runs. The engine holds
 // every key and topic in memory, so no run may have its own. `make soak` also measures the heap:
-// after many runs the engine uses as much memory as after few. Each measurement opens the engine in
-// a new process, without its caches and without the ids that it remembers for a while.
+// after many runs the engine uses hardly more memory than after few. Each measurement opens the
+// engine in a new process, without its caches and without the ids that it remembers for a while.
 func TestRunsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	l := newLeftover(t)
@@ -150,7 +150,7 @@ func (l *leftover) await(s *job.Store, far func(job.State) bool) {
 // heap returns the bytes of heap that a process uses when it has just opened the engine.
 func (l *leftover) heap() int64 {
 	l.t.Helper()
-	time.Sleep(leftoverRemember) // until the engine has no ids to remember, for which it would read all records
+	time.Sleep(leftoverRemember) // until the engine remembers no ids: when it opens, it reads all records that have ids to remember
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), heapEnv+"="+l.dir)
 	cmd.Stderr = testWriter{l.t}

@@ -27,7 +27,7 @@ func writeFile(t testing.TB, path, text string) string {
 	return path
 }
 
-// link creates a symbolic link. If the user may not, it skips the test.
+// link creates a symbolic link. If a user of Windows may not, it skips the test.
 func link(t testing.TB, to, path string) {
 	t.Helper()
 	if err := os.Symlink(to, path); err != nil {

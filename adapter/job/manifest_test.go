@@ -30,8 +30,7 @@ func parse(t *testing.T, text string) *Manifest {
 // testPath is an absolute path on every system.
 func testPath() string { return filepath.Join(os.TempDir(), "agents", "one", "agent.toml") }
 
-// TestDefaults: "monitor (true), timeout_seconds (1800) … inherit (true) … max_retries 3,
-// retry_backoff_minutes [5,15,30], stale_after_minutes 120".
+// TestDefaults: each key that the manifest leaves out has its default.
 func TestDefaults(t *testing.T) {
 	m := parse(t, minimal+"[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 5\n[[preflight]]\nplugin = \"p\"\n")
 	dir := filepath.Dir(testPath())

@@ -7,7 +7,7 @@ import (
 )
 
 // TestWarnings: manifests of dotagent load. A warning with its place names each key that has no
-// effect.
+// effect, or another one than its author may expect.
 func TestWarnings(t *testing.T) {
 	const minimal = "[agent]\nname = \"a\"\n[run]\ncommand = \"true\"\n"
 	for _, c := range []struct{ rule, text, want string }{

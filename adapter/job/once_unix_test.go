@@ -100,7 +100,7 @@ sleep 1
 echo ended >> "$MARK/ended/$AGENT_SCHEDULE_ID"
 `
 
-// schedules is how many the agent has, and kills how often a daemon is killed.
+// schedules returns how many schedules the agent has, and kills how often a daemon is killed.
 func schedules() int { return soak.Times(40, 200) }
 func kills() int     { return soak.Times(2, 6) }
 

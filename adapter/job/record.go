@@ -45,7 +45,7 @@ type Attempt struct {
 	Began    time.Time `json:"began"`
 	Ended    time.Time `json:"ended,omitzero"`
 	Result   Result    `json:"result,omitempty"` // empty: under way
-	ExitCode *int      `json:"exit_code"`        // null: the program did not run, or has not ended
+	ExitCode *int      `json:"exit_code"`        // null: the program did not run, has not ended, or was interrupted
 	Error    string    `json:"error,omitempty"`
 	Suggest  string    `json:"suggest,omitempty"` // what a person could do about the error; shown, never executed
 	Sinks    []string  `json:"sinks,omitempty"`   // the errors of the sinks, if the program succeeded

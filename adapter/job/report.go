@@ -120,7 +120,7 @@ func (n *Notifier) Hook() (*Hook, error) {
 }
 
 // wantsFailure reports whether a plugin of on_failure gets an event. A plugin that lists no events
-// gets all but success, recovered included.
+// gets every event except success. It also gets the event recovered.
 func wantsFailure(h *Hook, e Event) bool {
 	if len(h.Events) > 0 {
 		return h.Wants(e)
@@ -162,7 +162,7 @@ func (s pluginSender) given(m notify.Message, config json.RawMessage) Given {
 	return Given{Agent: m.Agent, Schedule: m.Schedule, Event: Event(m.Event), Message: text(m), Config: configOr(config)}
 }
 
-// Given is the event that a sink gets, or a notifier that is a plugin.
+// Given is the event that a plugin gets as a sink or as a notifier.
 type Given struct {
 	Agent    string          `json:"agent"`
 	Schedule string          `json:"schedule"`

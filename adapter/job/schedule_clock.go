@@ -23,8 +23,8 @@ func (e every) next(after time.Time) time.Time {
 
 // A clock is a timing of wall-clock times in a zone. The cron library computes wall-clock readings
 // on a calendar without daylight saving, and clock then finds the instants of those readings in the
-// zone. In the zone itself the library runs the ticks of a repeated hour twice, handles only gaps
-// of a whole hour, and loses days that have no midnight.
+// zone. If the library computed in the zone itself, it would run the ticks of a repeated hour
+// twice, handle only gaps of a whole hour, and lose days that have no midnight.
 //
 // A reading is represented as the time in UTC that shows the same figures.
 type clock struct {
@@ -56,8 +56,8 @@ func (c *clock) nextOccasion(after time.Time) time.Time {
 }
 
 // nextReading returns the next tick of a schedule of minutes of every hour: the next instant at
-// which the wall clock shows one. Between two changes of the clock, readings are as far apart as
-// their instants, so nextReading searches each such period by itself.
+// which the wall clock shows such a minute. Between two changes of the clock, readings are as far
+// apart as their instants, so nextReading searches each such period by itself.
 func (c *clock) nextReading(after time.Time) time.Time {
 	t, from := after, wallReading(after)
 	for {

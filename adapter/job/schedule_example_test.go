@@ -7,7 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// A manifest says when its agent runs; ticks are instants, whatever the clocks do.
+// A manifest says when its agent runs. Next returns the right instant on a day on which the clocks
+// are changed, too.
 func ExampleSchedule_Next() {
 	m, err := job.Parse("/agents/report/agent.toml", []byte(`
 [agent]

@@ -61,9 +61,9 @@ func (s *Scheduler) Changed() {
 	}
 }
 
-// Run works until ctx ends, and returns when none of its runs is in progress. It stops the agents
-// that are still running then. Such an attempt does not count towards the maximum: the next
-// scheduler makes another one immediately.
+// Run works until ctx ends, and returns when none of its runs is in progress. When ctx ends, it
+// stops the agents that are still running. An attempt that was stopped in this way does not count
+// towards the maximum: the next scheduler makes another one immediately.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.Runner.init()
 	p, err := s.Runner.Store.parts(ctx)

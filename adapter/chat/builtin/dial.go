@@ -44,7 +44,7 @@ func refusesAddress(addr netip.Addr) bool {
 }
 
 // checkURL returns an error if a URL must not be fetched. It also checks a host that is written as
-// an address, although dialling checks it again, because a proxy would dial for us.
+// an address. Dialling checks the address again, but if there is a proxy, the proxy dials for us.
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

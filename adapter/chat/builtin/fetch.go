@@ -45,8 +45,8 @@ type fetcher struct {
 	client *http.Client
 }
 
-// newFetcher returns a fetcher whose client has no cookies and sends no address of one page to
-// another.
+// newFetcher returns a fetcher whose client stores no cookies. After a redirect, the client does
+// not tell the new server the address of the last page.
 func newFetcher(given *http.Client) *fetcher {
 	if given == nil {
 		given = new(http.Client)

@@ -116,7 +116,8 @@ func newWalk(p *place, args listArgs) (*walk, error) {
 	return w, nil
 }
 
-// run walks from a directory. It returns an error only if that directory cannot be read.
+// run walks from a directory. It returns an error only if that directory cannot be read or ctx has
+// ended.
 func (w *walk) run(ctx context.Context, name string) error {
 	queue := []level{{name: name, depth: 1}}
 	for len(queue) > 0 && !w.full {

@@ -55,8 +55,8 @@ func TestList(t *testing.T) {
 	})
 }
 
-// TestListIsBounded: a list has at most listMax entries. Near entries are listed first, and a note
-// says that there are more.
+// TestListIsBounded: a list has at most listMax entries. Deep entries are left out before near
+// ones, and a note says that there are more.
 func TestListIsBounded(t *testing.T) {
 	b := newBench(t, Options{})
 	for i := range listMax + 200 {

@@ -95,9 +95,9 @@ func (p *place) refusal(path string, err error) error {
 	return fmt.Errorf("%s: %w", quoted(path), err)
 }
 
-// openFile opens a regular file for reading and nothing else: a named pipe would wait for its
-// writer, and opening a device can have effects. It checks before, for devices, and after, in case
-// the file was exchanged.
+// openFile opens a file for reading if it is a regular file. Opening a named pipe would wait for
+// its writer, and opening a device can have effects. openFile checks the kind of the file before it
+// opens the file. It checks again afterwards, because the file may have been exchanged.
 func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
 	info, err := p.Stat(name)
 	if err != nil {

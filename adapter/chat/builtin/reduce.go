@@ -135,8 +135,9 @@ func (r *reducer) block(name string) bool {
 	return n > 0
 }
 
-// mark adds to the text before the next word: a heading may be the first part of a list item. That
-// text is limited, because a page may open many elements without words.
+// mark appends to the text before the next word. It does not replace that text, because a heading
+// may be the first part of a list item. The text is limited, because a page may open many elements
+// without words.
 func (r *reducer) mark(lead string) {
 	const most = 16
 	if len(r.lead) < most {

@@ -42,8 +42,9 @@ func result(output string, err error) (chat.ToolResult, error) {
 	return chat.ToolResult{Output: output, Success: true}, nil
 }
 
-// clean returns foreign text that can be passed on: valid UTF-8 without NULs, which JSON can carry
-// and several of its readers reject. Each run of invalid bytes becomes one U+FFFD.
+// clean returns foreign text in a form that can be passed on: valid UTF-8 without NULs. JSON can
+// carry a NUL, but several readers of JSON reject it. Each run of NULs and invalid bytes becomes
+// one U+FFFD.
 func clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\xff"), string(utf8.RuneError))
 }

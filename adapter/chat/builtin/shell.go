@@ -122,8 +122,8 @@ type command struct {
 	release func()   // frees its resources
 }
 
-// runCommand runs a command until it ends, or until ctx ends, whose cause is then the error. No
-// process of the command is alive afterwards.
+// runCommand runs a command until it ends or ctx ends. If ctx ends, the error is the cause of ctx.
+// No process of the command is alive afterwards.
 func (s *shell) runCommand(ctx context.Context, c *command, out *capture) (proc.Exit, error) {
 	p, err := s.procs.Start(ctx, c.Spec)
 	for _, f := range c.Files {
@@ -152,8 +152,8 @@ func (s *shell) runCommand(ctx context.Context, c *command, out *capture) (proc.
 
 // pump reads an output to its end on a goroutine that only reads the pipe, and closes the channel
 // afterwards. Reading ends when the last process closes the pipe, at the deadline, or when the pipe
-// is closed. On Windows none of that may happen: then the goroutine outlives the call, and the
-// closed capture drops what it writes.
+// is closed. On Windows it is possible that none of these happens. Then the goroutine outlives the
+// call, and the closed capture drops what it writes.
 func pump(out *capture, src *os.File) <-chan struct{} {
 	read := make(chan struct{})
 	go func() {

@@ -18,7 +18,8 @@ const (
 // newCommand returns how a command is started. A first shell connects stdout and stderr to one pipe
 // of ours, so that all output comes in the order of writing, and connects an empty stdin. Then it
 // becomes the shell that gets the command unchanged. The pipe is ours because [proc.Process.Stop]
-// closes its own as soon as the process has ended, when the last output may still be in it.
+// closes the process's own pipes as soon as the process has ended, and the last output may still be
+// in them.
 func newCommand(cmd string, _ []string) (*command, error) {
 	const join = `exec /bin/sh -c "$1" </dev/null >&3 2>&1 3>&-`
 	read, write, err := os.Pipe()

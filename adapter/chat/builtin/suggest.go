@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
-// nearMiss describes the part of the content that is most similar to a text that does not occur in
-// it, or returns "".
+// nearMiss ends the error message for a text that does not occur in the content. It describes the
+// part of the content that is most similar to the text, if there is one.
 func nearMiss(content, text string) string {
 	lines := splitLines(content)
 	wanted := splitLines(strings.Trim(text, "\r\n"))
@@ -61,9 +61,9 @@ func firstWords(lines []string) string {
 	return ""
 }
 
-// mostSimilar returns the index of the line that shares the most pairs of neighbouring bytes with a
-// text. The search takes one pass, and a changed word changes only a few pairs. It returns -1 if no
-// line shares more than half of them.
+// mostSimilar returns the index of the line whose [similarity] to a text is the highest, or -1 if
+// no line has one above one half. Similarity counts common pairs of neighbouring bytes: the search
+// takes one pass, and a changed word changes only a few pairs.
 func mostSimilar(lines []string, text string) int {
 	best, most := -1, 0.5
 	pairs := pairsOf(excerpt.Head(text, quotedMax))
