@@ -514,8 +514,8 @@ func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	}
 }
 
-// TestAToolThatItsSandboxStops: the fix of its failure names what the sandbox does not show, and
-// nothing that exists nowhere.
+// TestAToolThatItsSandboxStops: the fix names the file or program that the sandbox does not show.
+// If the message names a file that does not exist, there is no fix.
 func TestAToolThatItsSandboxStops(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
 	h := confinable(t)
