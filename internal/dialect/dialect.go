@@ -340,8 +340,9 @@ type Notifier interface {
 
 // A Reconfigurer is a plugin whose configuration can be replaced while it runs.
 type Reconfigurer interface {
-	// Reconfigure returns when the plugin works with the new configuration, or with the reason why
-	// it does not. It waits for calls under way; new calls wait for it.
+	// Reconfigure returns nil as soon as the plugin works with the new configuration. Otherwise it
+	// returns the reason why the plugin does not. It waits for calls under way; new calls wait for
+	// it.
 	Reconfigure(ctx context.Context, s Settings) error
 }
 

@@ -2,9 +2,9 @@
 // is a package below this one; internal/pluginhost lists them.
 //
 // A dialect finds plugins where their authors put them ([Dialect.Find]) and opens them
-// ([Dialect.Open]). From then on it translates between the protocol and the hub ([Plugin]). It
-// starts processes only through [Runtime.Procs]. It never decides what a failure does to an event:
-// it returns a [hook.Error], and [Failures] decides.
+// ([Dialect.Open]). From then on it translates between the protocol and the hub, which is package
+// hook ([Plugin]). It starts processes only through [Runtime.Procs]. It never decides what a
+// failure does to an event: it returns a [hook.Error], and [Failures] decides.
 //
 //	Dialect.Find         reads files and manifests; starts nothing
 //	Dialect.Open         starts the process, shakes hands
