@@ -32,7 +32,7 @@ type PluginInfo struct {
 	Priority    int           `json:"priority"`
 	Pid         *int          `json:"pid"`    // nil: no process
 	Error       *string       `json:"error"`  // why the plugin is not ready, or what is wrong with it now
-	Health      string        `json:"health"` // of its process: ok | restarting | failing | unknown, or the dialect's own word; without a process, its state
+	Health      string        `json:"health"` // ok | restarting | failing | stopped | unknown, or the dialect's own word; its state if it is not ready
 	Trust       trust.State   `json:"trust"`  // by patchbay.lock; "": it has no files that could be recorded
 }
 
