@@ -251,8 +251,8 @@ type Command struct {
 	Out    io.Writer
 	ErrOut io.Writer
 
-	// Terminal is the user's terminal, nil if there is none. A plugin that is not sandboxed uses it
-	// directly, and In, Out and ErrOut are ignored.
+	// Terminal is the user's terminal, nil if there is none. A plugin without a sandbox and without
+	// limits uses it directly, and In, Out and ErrOut are ignored.
 	Terminal *Terminal
 	// Failed is called with the plugin's error message, which is then not written to ErrOut; may be
 	// nil.
