@@ -87,7 +87,7 @@ const (
 	free     = "note secret wrote"
 )
 
-// lookers installs a plugin of each dialect that runs look when it is called.
+// lookers installs a plugin of each dialect that has hooks. The plugin runs look when it is called.
 func (h house) lookers() {
 	const rpc = `while IFS= read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
