@@ -251,8 +251,8 @@ type Command struct {
 	Out    io.Writer
 	ErrOut io.Writer
 
-	// Terminal is the user's terminal, nil if there is none. A plugin that is not sandboxed uses it
-	// directly, and In, Out and ErrOut are ignored.
+	// Terminal is the user's terminal, nil if there is none. A plugin without a sandbox and without
+	// limits uses it directly, and In, Out and ErrOut are ignored.
 	Terminal *Terminal
 	// Failed is called with the plugin's error message, which is then not written to ErrOut; may be
 	// nil.
@@ -340,8 +340,9 @@ type Notifier interface {
 
 // A Reconfigurer is a plugin whose configuration can be replaced while it runs.
 type Reconfigurer interface {
-	// Reconfigure returns when the plugin works with the new configuration, or with the reason why
-	// it does not. It waits for calls under way; new calls wait for it.
+	// Reconfigure returns nil as soon as the plugin works with the new configuration. Otherwise it
+	// returns the reason why the plugin does not. It waits for calls under way; new calls wait for
+	// it.
 	Reconfigure(ctx context.Context, s Settings) error
 }
 

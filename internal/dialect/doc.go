@@ -2,9 +2,10 @@
 // is a package below this one; internal/pluginhost lists them.
 //
 // A dialect finds plugins where their authors put them ([Dialect.Find]) and opens them
-// ([Dialect.Open]). From then on it translates between the protocol and the hub ([Plugin]). It
-// starts processes only through [Runtime.Procs]. It never decides what a failure does to an event:
-// it returns a [hook.Error], and [Failures] decides.
+// ([Dialect.Open]). From then on it translates between the protocol and the hub, which is package
+// hook ([Plugin]). It starts processes only through [Runtime.Procs]. A call that fails returns a
+// [hook.Error], and does not decide what the failure does to the event. The hook's OnFailure
+// decides that if it is set, and otherwise [Failures].
 //
 //	Dialect.Find         reads files and manifests; starts nothing
 //	Dialect.Open         starts the process, shakes hands

@@ -22,9 +22,9 @@ const (
 // noiseLine is the length to which a line is cut in a finding.
 const noiseLine = 200
 
-// A NoiseLog logs what a plugin sends that belongs to no call, in the same way for every dialect.
-// Lines over the budget are counted, and the next line that is logged has their number. It is safe
-// for concurrent use. Make it with [NewNoiseLog]; a nil one logs nothing.
+// A NoiseLog logs the messages and lines of a plugin that belong to no call, in the same way for
+// every dialect. Lines over the budget are counted, and the next line that is logged has their
+// number. It is safe for concurrent use. Make it with [NewNoiseLog]; a nil one logs nothing.
 type NoiseLog struct {
 	log func() *slog.Logger
 
@@ -86,7 +86,8 @@ func (n *NoiseLog) take(text, line string) bool {
 }
 
 // TakeAnswer logs the output of a program that is started for each call, if that output is not an
-// answer. The call has failed then, and its error says why, so that this is not a warning too.
+// answer. In that case the call has failed, and its error says why. The output is therefore logged
+// at level info, and not as a warning.
 func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A Spot is one of a protocol's hooks at one point. Each dialect has tables of what its hooks mean
-// at which point; T below is the type of an entry.
+// A Spot is one of a protocol's hooks at one point. Each dialect has tables that say what its hooks
+// mean at which point. In the functions below, T is the type of a table's entries.
 type Spot struct {
 	Hook  string // in the words of the protocol
 	Point hook.Point

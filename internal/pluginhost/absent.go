@@ -106,14 +106,14 @@ func (e *entry) explained() (message, fix string) {
 	return message, fix
 }
 
-// An ignored is a problem of a dialect's places that belongs to no plugin.
+// An ignored is a problem that a dialect found in its places, and that belongs to no plugin.
 type ignored struct {
 	dialect.Problem
 	of dialect.Dialect
 }
 
-// ignored lists the scripts that no dialect accepts because they cannot be executed, and the places
-// whose plugins cannot be listed.
+// ignored lists the problems in the places of the dialects that belong to no plugin, such as a
+// script that cannot be executed, or a place whose plugins cannot be listed.
 func (h *Host) ignored() []ignored {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
@@ -130,7 +130,8 @@ func (h *Host) ignored() []ignored {
 	return all
 }
 
-// logIgnored logs each of these problems once. Each may be a plugin on which a user relies.
+// logIgnored logs, once each, those of the problems that concern this host. The cause of each may
+// be a plugin on which a user relies.
 func (h *Host) logIgnored(r *roster, all []ignored) {
 	for _, p := range all {
 		text, name := p.Path+": "+p.Message, p.of.Name()
@@ -148,7 +149,8 @@ func (h *Host) logIgnored(r *roster, all []ignored) {
 }
 
 // logMisspelt logs the misspelt keys in a plugin's manifest, once and in one message. Such a key
-// may be a hook that is not called, so the plugin counts as one whose hooks are not known.
+// may hide a hook, which is then not called. So the plugin's hooks count as unknown when
+// logMisspelt asks whether this host needs the plugin.
 func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	if len(f.Misspelt) == 0 || h.setup().NoStart {
 		return
@@ -206,8 +208,8 @@ func (w pluginWiring) Connect(name string, point hook.Point) (hook.Hook, error) 
 }
 
 // unconnected returns the hook of a [[connect]] table whose plugin cannot be called. It always
-// fails with why. At a gate that refuses the event; elsewhere the failure table decides and the
-// host logs the failure.
+// fails with why. At a gate, the failure refuses the event. Elsewhere the failure table decides,
+// and the host logs the failure.
 func unconnected(c config.Connect, dialectName string, why error) hook.Hook {
 	return hook.Hook{Plugin: c.Plugin, Dialect: dialectName, Name: c.Hook, Point: hook.Point(c.Point), Connected: true, Priority: hook.DefaultPriority,
 		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, why }}
@@ -236,8 +238,8 @@ func (r *roster) allNames() []string {
 }
 
 // logSkippedFailures logs the failures that did not end the event, because Fire returns no error
-// for them. It omits those that the dialect has already logged. A failure that the caller reports
-// is no warning, but the plugin's log has it.
+// for them. It omits those that the dialect has already logged. If the caller itself reports
+// failures, they are logged at level info and not as warnings.
 func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 	level := slog.LevelWarn
 	if hook.ChoiceOf(ctx).Reports {
@@ -299,7 +301,7 @@ func (e *entry) cause() error {
 		cause = dialect.WithFix(e.err, fix)
 	}
 	if e.state == dialect.Disabled {
-		return fmt.Errorf("it is %w", cause) // its error begins with the word
+		return fmt.Errorf("it is %w", cause) // the text of the error begins with "disabled"
 	}
 	return fmt.Errorf("it is %s: %w", e.state, cause)
 }

@@ -212,8 +212,8 @@ done
 	}
 }
 
-// TestTheWholeNetworkWithAToken: Landlock alone cannot separate the daemon's port from others; the
-// server's token does.
+// TestTheWholeNetworkWithAToken: Landlock alone cannot separate the daemon's port from others, so
+// the server's token must protect the daemon.
 func TestTheWholeNetworkWithAToken(t *testing.T) {
 	h := confinable(t)
 	h.lookers()

@@ -40,7 +40,7 @@ type ConfigEdit struct {
 	File    string
 	Old     []byte
 	New     []byte
-	Backup  string // the file with the old text; "": nothing was written
+	Backup  string // the file with the old text; "": nothing was written, or there was no file before
 	Written bool
 }
 
@@ -191,7 +191,7 @@ func (c *configEdit) set(section string, value json.RawMessage, path ...string) 
 }
 
 // enable writes `enabled`. A plugin is disabled if any of its tables says so. To enable it, enable
-// changes all of those.
+// changes all tables that say so.
 func (c *configEdit) enable(value json.RawMessage) error {
 	var on bool
 	if err := json.Unmarshal(value, &on); err != nil || string(value) == "null" {

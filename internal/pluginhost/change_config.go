@@ -41,7 +41,7 @@ func (c *configEdit) configure(value json.RawMessage) error {
 // format allows.
 const mostDepth = 32
 
-// deeper reports whether a value nests more than most tables and lists.
+// deeper reports whether the tables and lists of a value are nested deeper than the limit most.
 func deeper(value any, most int) bool {
 	inner := func(v any) bool { return most == 0 || deeper(v, most-1) }
 	switch v := value.(type) {

@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestNoProtocolClosesAnAgentsPointByItself: only the configuration can make other agents depend on
-// a plugin. A hook program that cannot reach a daemon, and has never seen one, relies on that:
-// docs/hosts/daemon.md.
+// TestNoProtocolClosesAnAgentsPointByItself: if a plugin cannot be called, no protocol refuses the
+// events of an agent for that reason; only the configuration can. A hook program that has never
+// reached a daemon relies on that: docs/hosts/daemon.md.
 func TestNoProtocolClosesAnAgentsPointByItself(t *testing.T) {
 	fired := make(map[hook.Point]bool)
 	for _, agent := range codehook.Agents() {

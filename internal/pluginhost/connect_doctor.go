@@ -10,8 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// examineConnections reports the [[connect]] tables whose plugin cannot be called, and those of
-// which only some of the plugins with that name can be called.
+// examineConnections reports the [[connect]] tables whose plugin cannot be called. If several
+// plugins have the name, a table is reported even if only one of them cannot be called. Tables that
+// are ignored are reported too.
 func (h *Host) examineConnections(r *roster) []Finding {
 	var findings []Finding
 	for i, c := range h.setup().config.Connect {

@@ -54,8 +54,9 @@ func TestAConnectionToItsOwnPointDoesNotCallAHookTwice(t *testing.T) {
 	t.Errorf("findings: %+v", host.Doctor())
 }
 
-// TestEveryDialectTakesPartInOneTurn: plugins of all five dialects take part in one turn of an
-// agent, some of them by connections. The traces show which were called.
+// TestEveryDialectTakesPartInOneTurn: plugins of the five dialects that have hooks take part in one
+// turn of an agent, some of them by connections. MCP servers have none. The traces show which were
+// called.
 func TestEveryDialectTakesPartInOneTurn(t *testing.T) {
 	for _, tool := range []string{"sh", "python3"} {
 		plugtest.NeedTool(t, tool)

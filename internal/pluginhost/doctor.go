@@ -19,7 +19,7 @@ type Severity string
 const (
 	SeverityError   Severity = "error"   // something does not work
 	SeverityWarning Severity = "warning" // something works differently from what its author expects
-	SeverityInfo    Severity = "info"    // a plugin is left out on purpose
+	SeverityInfo    Severity = "info"    // nothing is wrong: for example, a plugin is left out on purpose
 )
 
 // A Finding is one problem, and how to fix it.

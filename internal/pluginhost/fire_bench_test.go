@@ -23,8 +23,8 @@ import (
 // events and has no opinion.
 const watcherPrefix = "bench-watcher-"
 
-// watch runs that plugin, in both dialects. It decodes nothing, so that the benchmark measures the
-// host.
+// watch runs that plugin. It speaks scaffold and kaged. It decodes nothing, so that the benchmark
+// measures the host.
 func watch(name string) {
 	in, out := bufio.NewReaderSize(os.Stdin, 2<<20), bufio.NewWriter(os.Stdout)
 	for {

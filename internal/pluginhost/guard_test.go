@@ -118,8 +118,9 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// TestAGuardWithAHookThatCannotBeRead: a manifest of which some hooks can be read is a warning as
-// well as a refusal, because the commands that the other hooks are for are unknown.
+// TestAGuardWithAHookThatCannotBeRead: if only some hooks of a manifest can be read, these refuse
+// the commands that they match. There is also a warning, because the commands of the other hooks
+// are not known.
 func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
 	h := newHouse(t)
 	h.write(guardFile, guardHead+guardHooks+"[[hooks]]\ncommand = \"[ls\"\nstage = \"preexec\"\nmode = \"transform\"\n", 0o644)

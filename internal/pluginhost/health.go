@@ -18,7 +18,7 @@ const healthTimeout = 5 * time.Second
 // plugins whose protocol has a health request and that are not asked at intervals anyway. All are
 // asked in parallel, within five seconds together; some need a process started for it.
 // [Host.Plugin], [Host.Plugins] and [Host.Doctor] report the answers from then on. CheckHealth
-// fails only for a name that no plugin has, or if the host is closed.
+// fails only if a name means no plugin or several, or if the host is closed.
 func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 	if h.isClosed() {
 		return ErrClosed

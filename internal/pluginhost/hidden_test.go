@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHidden: secrets are recognised by value wherever they occur, also after the files are read
-// again.
+// TestHidden: Hidden has the secrets of every source: the files, addresses and the environment.
+// After the files are read again, it has the new ones.
 func TestHidden(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, ".config", "patchbay")

@@ -50,7 +50,7 @@ type Host struct {
 	refreshMu sync.Mutex                  // held while Refresh or Close replaces the roster
 	wireMu    sync.Mutex                  // held while hooks are put on the bus
 	warned    map[string]bool             // what a warning was logged about; protected by refreshMu
-	retired   chan struct{}               // closed when all plugins of the roster replaced last are closed; protected by refreshMu
+	retired   chan struct{}               // the roster that was replaced last: closed when all its plugins are closed; protected by refreshMu
 
 	retiring sync.WaitGroup // replaced rosters that wait for their last event
 
@@ -68,7 +68,7 @@ type Host struct {
 type roster struct {
 	entries []*entry          // the plugins that were found and are needed, in order
 	names   census            // the names of all plugins that were found
-	closed  bool              // a name means only the entries: the caller named each of them by path
+	closed  bool              // a name means only the entries, because the caller named their paths or directories
 	tools   map[string]*entry // by the tool's full name
 	kept    []keptEntry       // the entries that go on unchanged because their new files do not work
 
@@ -85,12 +85,12 @@ type entry struct {
 	dialect  dialect.Dialect
 	settings dialect.Settings
 	plugin   dialect.Plugin  // nil unless ready
-	absent   dialect.HookSet // its hooks, which all fail, if it is broken and its files declare them
+	absent   dialect.HookSet // if it is broken: hooks that all fail, in place of its own; nil: there are none
 	info     dialect.Info    // from its files, then from the running plugin
 	state    dialect.State
 	err      error  // why it is not ready
 	leftOut  bool   // the log already says that it is left out
-	named    bool   // the caller named its path: a search does not find it
+	named    bool   // the caller named it, or its directory: it is not from the places that are searched
 	hidden   string // for a project's plugin: the path of the user's plugin with the same name; "": there is none
 	trust    trust.Verdict
 	stamp    stamp // of its files, when it was opened
@@ -357,7 +357,7 @@ func (h *Host) Close() error {
 		h.renewals.all.Wait() // each ends when the host is closed
 		h.refreshMu.Lock()    // wait for a refresh in progress, so that its plugins are closed too
 		defer h.refreshMu.Unlock()
-		h.retiring.Wait() // after closed, they no longer wait for events
+		h.retiring.Wait() // they do not wait for events any longer, because h.closed is closed
 		err = h.shutdown()
 	})
 	return err

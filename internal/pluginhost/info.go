@@ -31,8 +31,8 @@ type PluginInfo struct {
 	Kinds       []string      `json:"kinds"`
 	Priority    int           `json:"priority"`
 	Pid         *int          `json:"pid"`    // nil: no process
-	Error       *string       `json:"error"`  // why the plugin is not ready
-	Health      string        `json:"health"` // of its process: ok | restarting | failing | unknown, or the dialect's own word; without a process, its state
+	Error       *string       `json:"error"`  // why the plugin is not ready, or what is wrong with it now
+	Health      string        `json:"health"` // ok | restarting | failing | stopped | unknown, or the dialect's own word; its state if it is not ready
 	Trust       trust.State   `json:"trust"`  // by patchbay.lock; "": it has no files that could be recorded
 }
 
@@ -45,7 +45,7 @@ type PluginDetail struct {
 	Protocol     string       `json:"protocol_version"` // of its dialect's protocol; "": the plugin does not say
 	Wiring       []Wire       `json:"wiring"`
 	Knobs        []Knob       `json:"knobs"`
-	ConfigFiles  []string     `json:"config_files"` // the files with its config; values of a later file come first
+	ConfigFiles  []string     `json:"config_files"` // the files with its config; a value of a later file replaces that of an earlier one
 	Enabled      bool         `json:"enabled"`      // false: disabled by the configuration
 	Manifest     *Manifest    `json:"manifest"`     // nil: it has none
 	Capabilities []Capability `json:"capabilities"`
@@ -111,8 +111,8 @@ type Counters struct {
 }
 
 // Plugins lists every plugin that was found, including those that are not running. It answers from
-// memory and calls no plugin. So do [Host.Counters] and, except that it reads the manifest,
-// [Host.Plugin].
+// memory and calls no plugin. The same is true of [Host.Counters], and of [Host.Plugin], which also
+// reads the manifest.
 func (h *Host) Plugins() []PluginInfo {
 	entries := h.roster().entries
 	out := make([]PluginInfo, 0, len(entries))
@@ -209,7 +209,8 @@ func (h *Host) info(e *entry) PluginInfo {
 	return p
 }
 
-// countHooks counts the hooks that a plugin declares. A hook that fails at two points counts once.
+// countHooks counts the hooks that a plugin declares. Hooks at several points count once if they
+// have the same name and the same pattern.
 func countHooks(hooks []hook.Hook) int {
 	type declared struct{ name, pattern string }
 	seen := make(map[declared]bool)

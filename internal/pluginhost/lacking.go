@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// mostLacking limits how many capabilities are suggested for one failed start.
+// mostLacking limits how many capabilities are suggested for one failure.
 const mostLacking = 3
 
 // A lackingError is the failure of a confined plugin whose stderr names files or programs that
@@ -29,7 +29,8 @@ func (e *lackingError) Unwrap() error { return e.error }
 // Fix suggests the capabilities that would show them to the plugin.
 func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.grants) }
 
-// grantFix ends a fix that suggests capabilities.
+// grantFix returns the second half of a fix that suggests capabilities. The first half says what
+// names the files.
 func grantFix(grants []string) string {
 	return fmt.Sprintf(" files that its sandbox does not show it; if it may have them, add to its capabilities: %s", strings.Join(grants, ", "))
 }

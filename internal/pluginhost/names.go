@@ -75,7 +75,8 @@ type census []pluginNames
 // has reports whether the census has the plugin b.
 func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.is) }
 
-// bearing returns the plugins that have a name, as their place's or their own.
+// bearing returns the plugins with the name key: their place has the name, or they call themselves
+// so.
 func (c census) bearing(key string) census {
 	return c.those(func(b pluginNames) bool { return b.hasName(key) })
 }
@@ -180,8 +181,9 @@ func (own sections) allowUnenforced() bool {
 	return slices.ContainsFunc(own, func(s section) bool { return s.gives && s.table.AllowUnenforced })
 }
 
-// env returns the variables that are granted to the plugin. A list in a table that grants it
-// nothing still empties the environment that the plugin would otherwise inherit.
+// env returns the variables that are granted to the plugin: the first list in a table that may
+// grant it something. nil means that no table has a list. If only other tables have one, the result
+// is an empty list, so that the plugin does not inherit the host's environment.
 func (own sections) env() []string {
 	var env []string
 	for _, s := range own {

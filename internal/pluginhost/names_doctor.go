@@ -122,7 +122,7 @@ func (c census) list(key string) string {
 	return strings.Join(parts, ", ")
 }
 
-// receiver returns which of the plugins whose places share a name gets the grants.
+// receiver says which plugin of c gets the grants. The places of these plugins have the same name.
 func (c census) receiver() string {
 	if len(c) == 1 {
 		return c[0].path + " alone"

@@ -226,8 +226,8 @@ func TestTwoInOneNamedDirectory(t *testing.T) {
 	}
 }
 
-// TestAnEnvironmentThatIsInheritedIsNarrowed: a list of variables that grants nothing still empties
-// the inherited environment.
+// TestAnEnvironmentThatIsInheritedIsNarrowed: the plugin does not inherit the host's environment if
+// a table has a list of variables, even if that table may not grant it anything.
 func TestAnEnvironmentThatIsInheritedIsNarrowed(t *testing.T) {
 	h := newHouse(t)
 	h.keeper("dot", "dot")

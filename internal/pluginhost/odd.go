@@ -32,15 +32,16 @@ func (o *oddities) add(p dialect.Problem, unusable bool) {
 	}
 }
 
-// problems returns the declarations that cannot be used as problems, and the rest as warnings.
+// problems returns two lists: the problems are the declarations that cannot be used, and the
+// warnings are the rest.
 func (o *oddities) problems() (problems, warnings []dialect.Problem) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.unusable), slices.Clone(o.odd)
 }
 
-// problems returns the faults in the plugin's files and the declarations that cannot be used as
-// problems, and everything else that is unusual as warnings.
+// problems returns two lists. The problems are the faults in the plugin's files, and the
+// declarations that cannot be used. The warnings are everything else that is unusual.
 func (e *entry) problems() (problems, warnings []dialect.Problem) {
 	unusable, odd := e.odd.problems()
 	problems = slices.Concat(e.found.Problems, unusable)

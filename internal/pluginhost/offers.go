@@ -21,7 +21,8 @@ type watchers struct {
 }
 
 // Watch calls f whenever the tools or offers of plugins change. f must return at once. After stop,
-// f is not called again.
+// f is not called for new changes. If a change is just being reported, f may still be called for
+// it.
 func (h *Host) Watch(f func(Change)) (stop func()) {
 	h.watching.mu.Lock()
 	defer h.watching.mu.Unlock()

@@ -53,7 +53,7 @@ type Options struct {
 	Connect []Connection
 	// Paths are plugins to open beside those that the search finds.
 	Paths []string
-	// NoSearch opens only Paths.
+	// NoSearch opens only Paths and Plugins.
 	NoSearch bool
 	// NoStart finds plugins and starts none, for callers that list or configure them.
 	NoStart bool
@@ -63,8 +63,8 @@ type Options struct {
 	// OnDenied, if not nil, is called when the sandbox of a plugin refuses something. It must
 	// return at once.
 	OnDenied func(Denial)
-	// OnWired, if not nil, is called when the hooks of this host have changed, or of one that
-	// [Host.In] made from it. It must return at once, and must not call the host.
+	// OnWired, if not nil, is called when the hooks of this host have changed, or the hooks of a
+	// host that [Host.In] made from it. It must return at once, and must not call the host.
 	OnWired func()
 	// OnStarting, if not nil, is called when the start of a plugin begins and when it is over.
 	// Several goroutines call it, one at a time. It must return at once.

@@ -67,8 +67,9 @@ func (h *Host) checkPayload(p hook.Point, payload json.RawMessage) error {
 	return fmt.Errorf("%s: %w that the point's schema allows: %s", p, hook.ErrBadPayload, strings.Join(words, "; "))
 }
 
-// hooksAtOwnPoints returns the hooks at the program's own points: copies of those at the points
-// they are like, except for plugins that already have a hook there.
+// hooksAtOwnPoints returns more hooks, for the program's own points. Each own point gets a copy of
+// every hook at the built-in point that it is like. A plugin that already has a hook at the own
+// point gets no copy there.
 func (h *Host) hooksAtOwnPoints(hooks []hook.Hook) []hook.Hook {
 	var more []hook.Hook
 	for name, own := range h.ownPoints {

@@ -22,7 +22,7 @@ type PointHook struct {
 	State     dialect.State
 }
 
-// Pipeline lists all points in their order, with the hooks at each.
+// Pipeline lists all built-in points in their order, with the hooks at each.
 func (h *Host) Pipeline() []PointLine {
 	states := make(map[*hook.Counters]dialect.State)
 	for _, e := range h.roster().entries {

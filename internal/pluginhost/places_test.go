@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestNoPlaceForPluginsIsMade: a plugin that may write around a directory that is searched for
-// plugins cannot put a plugin into it, even if the directory does not exist yet. Such a plugin
-// would run at the next search, without a sandbox.
+// TestNoPlaceForPluginsIsMade: a plugin may have permission to write to the parent of a directory
+// that is searched for plugins. It still cannot put a plugin into that directory, even if the
+// directory does not exist yet. Such a plugin would run at the next search, without a sandbox.
 func TestNoPlaceForPluginsIsMade(t *testing.T) {
 	h := confinable(t)
 	for name, wide := range map[string]string{"in the home": filepath.Join(h.home, "wide"), "elsewhere": t.TempDir()} {

@@ -133,7 +133,8 @@ func shellWord(path string) string {
 	return path
 }
 
-// examineProject reports the files of a project that are not used, and why.
+// examineProject reports which files of a project are not used, and why. It also reports which
+// plugins and values come from the project.
 func (h *Host) examineProject() []Finding {
 	s := h.setup()
 	status := s.projectStatus()

@@ -117,7 +117,8 @@ func TestAConnectionMeansTheUsersOwn(t *testing.T) {
 	}
 }
 
-// TestAHostSeesTrustComeAndGo: Refresh notices that a project was trusted or forgotten.
+// TestAHostSeesTrustComeAndGo: Refresh notices that a project was trusted, and that a plugin of it
+// has changed since.
 func TestAHostSeesTrustComeAndGo(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("hello", "hello", 500)

@@ -25,8 +25,8 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	return h.refresh(ctx, dialects)
 }
 
-// unchanged reports whether nothing has changed since the last search of these dialects. It takes
-// no lock, so that it can be called before every turn.
+// unchanged reports whether nothing has changed since the last search of these dialects. It does
+// not take refreshMu, so that it can be called before every turn.
 func (h *Host) unchanged(dialects []string) bool {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil || len(h.setup().Paths) > 0 || h.isClosed() {

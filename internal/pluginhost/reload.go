@@ -18,8 +18,8 @@ import (
 //
 // Reload does everything or nothing. If a file is invalid, or ctx ends, the host stays as it was. A
 // plugin whose new files do not work also goes on as it was, and [Host.Doctor] reports it. The
-// settings of the engine and the server stay as they were opened. read holds the configuration and
-// the secrets, if the caller has read them already; nil: Reload reads them.
+// engine and the server keep the settings with which they were started. read holds the
+// configuration and the secrets, if the caller has read them already; nil: Reload reads them.
 func (h *Host) Reload(ctx context.Context, read *Files) error {
 	h.refreshMu.Lock()
 	defer h.refreshMu.Unlock()

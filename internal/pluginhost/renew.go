@@ -27,10 +27,10 @@ type renewals struct {
 	all     sync.WaitGroup // the goroutines that restart
 }
 
-// Reconfigure reads the config of plugins again and restarts one plugin with its own, if the plugin
-// is running and its dialect can do that. A broken plugin is tried again. restarted reports whether
-// the plugin works with the new config. For all other settings, and for all plugins, use
-// [Host.Reload].
+// Reconfigure reads the config of all plugins again. It restarts one plugin with its new config, if
+// the plugin is running and its dialect can do that. A broken plugin is tried again. restarted
+// reports whether the plugin works with the new config. For all other settings, and for all
+// plugins, use [Host.Reload].
 func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, err error) {
 	if err := h.setup().reload(); err != nil {
 		return false, err

@@ -112,8 +112,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// lastBox caches the box of a plugin while nothing has changed, because a jail that is built ahead
-// belongs to one box.
+// lastBox caches the box of a plugin while nothing has changed. A box may have built the jail of
+// the next process ahead, and a new box could not use it.
 type lastBox struct {
 	mu     sync.Mutex // protects the fields below
 	box    *sandbox.Box
@@ -148,7 +148,7 @@ func (h *Host) guarded(grants []capability.Capability) ([]sandbox.Place, error) 
 
 // foundPlaces lists where plugins were found.
 type foundPlaces struct {
-	dirs    []string // for a plugin that the caller named by path, its own files only
+	dirs    []string // of the plugins; for a plugin that the caller named by path, the plugin itself
 	plugins []string // the plugins' own paths
 }
 
@@ -304,8 +304,9 @@ func (e *entry) passedOn() string {
 	return ", those that env in the configuration passes on (" + strings.Join(passed, ", ") + ")"
 }
 
-// examineBounds reports how far the capabilities of a running plugin are enforced: the enforced
-// ones in one remark, each other one in a warning.
+// examineBounds reports how far the capabilities of a running plugin are enforced. If it is
+// confined, one finding lists all that are enforced. Each other capability has a finding of its
+// own: a warning, or only info if the configuration does not ask for a sandbox.
 func (h *Host) examineBounds(e *entry) []Finding {
 	if e.plugin == nil {
 		return nil

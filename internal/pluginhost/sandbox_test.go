@@ -87,7 +87,7 @@ const (
 	free     = "note secret wrote"
 )
 
-// lookers installs a plugin of each dialect that runs look when it is called.
+// lookers installs a plugin of each dialect that has hooks. The plugin runs look when it is called.
 func (h house) lookers() {
 	const rpc = `while IFS= read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
@@ -514,8 +514,8 @@ func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	}
 }
 
-// TestAToolThatItsSandboxStops: the fix of its failure names what the sandbox does not show, and
-// nothing that exists nowhere.
+// TestAToolThatItsSandboxStops: the fix names the file or program that the sandbox does not show.
+// If the message names a file that does not exist, there is no fix.
 func TestAToolThatItsSandboxStops(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
 	h := confinable(t)

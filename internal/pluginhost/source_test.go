@@ -22,7 +22,8 @@ import (
 // handler is the code that makes a file a plugin.
 const handler = "\n@on_final\nasync def f(ctx, text): return text\n"
 
-// forbiddenCode returns code that tries something forbidden while it is loaded, by what it tries.
+// forbiddenCode returns pieces of code that try something forbidden while they are loaded. The keys
+// say what they try.
 func forbiddenCode(t *testing.T, h house) map[string]string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -133,9 +133,10 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	}
 }
 
-// unrunnable adds a fix to the error of a plugin that is a single program: its interpreter is
-// missing. If env starts the interpreter, the file itself starts, and env fails. A file that cannot
-// be executed is not a program: the interpreter of its dialect loads it.
+// unrunnable adds a fix to the error of a plugin that is a single program, if the program's
+// interpreter is missing. The start alone does not show that: if the first line of the file names
+// env, then env is started, and fails because it does not find the interpreter. A file without the
+// executable bit is not a program: the interpreter of its dialect loads it.
 func (h *Host) unrunnable(e *entry, err error) error {
 	if !errors.Is(err, hook.Crash) || !dialect.Executable(e.found.Path) {
 		return err
@@ -209,10 +210,10 @@ func (h *Host) refuseTwins(r *roster) {
 	}
 }
 
-// NameTaken returns the path of the plugin beside the one at path that has the same name, so that
-// only one of the two can be used; "": there is none. The plugin whose file or directory has the
-// name keeps it. Only plugins in the same directory are compared, because a plugin elsewhere may be
-// the author's own copy of an installed plugin.
+// NameTaken returns the path of another plugin with the name, in the same directory as the plugin
+// at path; "": there is none. Only one of the two can be used. The plugin whose file or directory
+// has the name keeps it. Plugins in other directories do not count, because one of them may be the
+// author's own copy of an installed plugin.
 func (h *Host) NameTaken(path, name string) string {
 	names := h.roster().names
 	i := slices.IndexFunc(names, func(b pluginNames) bool { return b.path == path })

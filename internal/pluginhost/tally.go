@@ -118,7 +118,7 @@ func (t *tally) count() Counters {
 	return c
 }
 
-// tallies holds the tally of every plugin that was ever opened, by dialect and path.
+// tallies holds the tally of every plugin that was ever found, by dialect and path.
 type tallies struct {
 	mu  sync.Mutex // protects all
 	all map[string]*tally

@@ -100,7 +100,7 @@ func (e *entry) priority() int {
 func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var problems []config.Problem
-	wrong := false // otherwise a plugin that is not installed does not keep the host from its work
+	wrong := false // a table has a fault; a plugin that is not installed is no fault
 	for i, c := range h.setup().connections() {
 		found, err := h.connection(r, c)
 		wrong = wrong || err != nil
@@ -119,9 +119,8 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	return hooks, nil
 }
 
-// connection returns the hooks of one [[connect]] table: one for each plugin that the table means
-// and that has such a hook. Plugins that work come first. If none works, it returns a hook that
-// fails.
+// connection returns the hooks of one [[connect]] table: one for each plugin that the table means,
+// that works, and that has such a hook. If there is none, it returns hooks that fail.
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := h.bus.Spec(point); !ok {

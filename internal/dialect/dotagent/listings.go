@@ -58,8 +58,8 @@ func (l *listings) filesIn(dir string) []string {
 	return files
 }
 
-// atOnce is how many names of a folder are read at once. Nearly all of them are dropped at once, so
-// that a list of thousands is never in memory.
+// atOnce is how many names of a folder are read at once. Nearly all of them are dropped before the
+// next ones are read, so that a list of thousands is never in memory.
 const atOnce = 256
 
 // readFiles lists the files of a folder that have a plugin's name. It reads only names, no

@@ -107,9 +107,9 @@ func (p *plugin) configure(ctx context.Context) error {
 	return nil
 }
 
-// CheckConfig checks a config against the schema of info, and then with validate. It is called when
-// a manifest is loaded, so that the doctor reports a faulty config before a job runs:
-// docs/protocols/dotagent.md, row D29.
+// CheckConfig checks a config against the schema of info, and then with validate. It is also called
+// when the manifest of a job is loaded, so that the doctor reports a faulty config before the job
+// runs: docs/protocols/dotagent.md, row D29.
 func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error {
 	config = rawjson.Clean(config) // compact: docs/protocols/dotagent.md, row D25
 	if _, err := rawjson.Parse(config); err != nil {

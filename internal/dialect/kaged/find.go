@@ -55,8 +55,8 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	return dialect.ExaminePlace(pluginsDir(env))
 }
 
-// describeIn describes the plugin in one folder of that directory. The folder may be a link to
-// nothing.
+// describeIn describes the plugin in one folder of the directory of plugins. The folder may be a
+// link to nothing.
 func describeIn(dir string) dialect.Found {
 	if _, err := os.Stat(dir); err != nil {
 		f := newFound(dir)

@@ -159,7 +159,7 @@ func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.
 	k.Min, k.Max, k.Step = c.knobNumber(low, k), c.knobNumber(high, k), c.knobNumber(step, k)
 	if k.Min != nil && k.Max != nil && *k.Min >= *k.Max {
 		low.Bad("", "must be less than max")
-		k.Min, k.Max = nil, nil // so that no other message counts with them
+		k.Min, k.Max = nil, nil // so that no other message mentions these limits
 	}
 	if k.Step != nil && *k.Step <= 0 {
 		step.Bad("", "must be greater than 0")

@@ -243,7 +243,8 @@ func TestCloseWhileItIsDown(t *testing.T) {
 	}
 }
 
-// TestTimeoutLeavesThePluginAlive: the plugin goes on after a timeout, and a late reply is ignored.
+// TestTimeoutLeavesThePluginAlive: after a call that timed out, the plugin goes on in the same
+// process and answers the next call.
 func TestTimeoutLeavesThePluginAlive(t *testing.T) {
 	r := newRig(t, "echo", "")
 	r.settings.ToolTimeout = 50 * time.Millisecond

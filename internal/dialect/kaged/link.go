@@ -44,7 +44,8 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	return l, process, nil
 }
 
-// misnamed says where a program that does not exist is named. The reader may be the author.
+// misnamed replaces the fix in the error if the program does not exist. The new fix also mentions
+// the manifest, because the reader may be the plugin's author.
 func (p *plugin) misnamed(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok || !strings.Contains(p.manifest.Command[0], "/") {

@@ -55,8 +55,8 @@ type Tool struct {
 	JSON        json.RawMessage // the same as JSON
 }
 
-// Compactor reports whether the plugin wants to compact transcripts itself, and not only to observe
-// it.
+// Compactor reports whether the plugin wants to compact transcripts itself. Other plugins only
+// observe how they are compacted.
 func (m *Manifest) Compactor() bool { return slices.Contains(m.Roles, roleCompactor) }
 
 // ParseManifest reads a manifest and reports every violated field at once, in the order of the

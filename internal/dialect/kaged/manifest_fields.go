@@ -78,7 +78,8 @@ func (c *checker) name(e document.Value) string {
 	return ""
 }
 
-// semver is a version of semver 2.0.0: no part is optional, and there is no "v" in front.
+// semver matches a version as semver 2.0.0 defines it: major, minor and patch are all required, and
+// there is no "v" in front.
 var semver = pattern.New(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 	`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)

@@ -217,7 +217,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	return nil
 }
 
-// inTime names the end of the time for an answer in plain words.
+// inTime replaces the error of a deadline by one in plain words.
 func inTime(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")

@@ -276,8 +276,9 @@ func orEmpty(v json.RawMessage) json.RawMessage {
 	return rawjson.Compact(v)
 }
 
-// cut returns JSON of a plugin for a message: shortened, as the plugin wrote it, so that a string
-// has quotes and a number has none. Only characters that a terminal could obey are escaped.
+// cut shortens JSON of a plugin for a message. The rest stays as the plugin wrote it, so that a
+// string has quotes and a number has none. Only characters that cannot be printed are escaped,
+// because a terminal could take them for commands.
 func cut(v []byte) string {
 	const most = 120
 	quoted := strconv.Quote(excerpt.Of(v, most))

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// renewTime bounds the start of a process with a new configuration, in addition to the handshake
-// and the shutdown of the old process. The pause before a restart may have grown if the plugin
-// crashed before.
+// renewTime is part of the time limit of Reconfigure, beside patience, the shutdown of the old
+// process and the handshake of the new one. It allows for the pause before a restart, which is
+// longer if the plugin has crashed before.
 const renewTime = 40 * time.Second
 
 // A renewal reports the outcome of one restart of the process.

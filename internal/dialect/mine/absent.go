@@ -29,7 +29,8 @@ func (*Dialect) Declared(f dialect.Found, why error) (set dialect.HookSet, whole
 	return &absent{m, why}, !m.unread
 }
 
-// early fails for a postexec hook before its command runs.
+// early is the translation of a postexec hook of an absent plugin at the point before its command
+// runs.
 var early = translation{stage: stagePostexec, point: hook.CommandBefore, command: "command"}
 
 // Hooks returns the hooks of the manifest. A postexec hook fails before its command as well, so
@@ -50,12 +51,13 @@ func (a *absent) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return a.manifest.connect(name, point, a.fails)
 }
 
-// fails is the caller of its hooks.
+// fails is the [caller] of an absent plugin: every call fails.
 func (a *absent) fails(*translation) call {
 	return func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, a.why }
 }
 
-// A call calls a plugin for one event. A caller makes the call of a stage at a point.
+// A call is a function that calls a plugin for one event. A caller returns the call for a stage at
+// a point.
 type (
 	call   func(context.Context, *hook.Event) (hook.Reply, error)
 	caller func(*translation) call
@@ -87,8 +89,8 @@ func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook,
 }
 
 // newHook returns a hook for some registrations of one stage. It is called only if one of their
-// patterns matches the event's command. A notify hook that fails never aborts the event, even at a
-// chain: docs/protocols/mine.md, row M39.
+// patterns matches the event's command. A notify hook that fails never aborts the event, even if
+// the point's mode is chain: docs/protocols/mine.md, row M39.
 func newHook(t *translation, of []registration, by caller) hook.Hook {
 	h := hook.Hook{Name: t.stage, Point: t.point, Call: by(t), For: patterns(of), OwnMode: modeOf(t.stage)}
 	if t.command != "" {

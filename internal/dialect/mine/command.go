@@ -85,8 +85,8 @@ func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error 
 
 // An errorStream passes on what a command writes to stderr, line by line. Output that starts like
 // an error object is held back until the command ends, because an error object is shown as its
-// message: docs/protocols/mine.md, row M52. If there is a function for the error message, all
-// output is held back, because it is the message of a command that fails.
+// message: docs/protocols/mine.md, row M52. If failed is set, all output is held back: if the
+// command fails, this output is its error message.
 type errorStream struct {
 	mu      sync.Mutex // protects the fields below, and writes to out
 	out     io.Writer

@@ -112,8 +112,8 @@ func TestProgramLostLater(t *testing.T) {
 	}
 }
 
-// TestNotifyFailures: a notify hook that fails does not abort the command, at its own point and at
-// a chain: docs/protocols/mine.md, row M39.
+// TestNotifyFailures: a notify hook that fails does not abort the command, neither at its own point
+// nor at one whose mode is chain: docs/protocols/mine.md, row M39.
 func TestNotifyFailures(t *testing.T) {
 	for _, behaviour := range []string{"crash", "refuse", "words"} {
 		t.Run(behaviour, func(t *testing.T) {

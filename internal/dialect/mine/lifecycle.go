@@ -84,7 +84,7 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 
 // checkHealth sends the event health. The status has an error if the plugin reports one or cannot
 // be started. Any other failure is only a doubt, because a plugin need not know this event. A
-// plugin that exits without an answer has neither an error nor a doubt.
+// plugin that exits with 0 and only does not say that it is ok has neither an error nor a doubt.
 func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {

@@ -42,8 +42,8 @@ func (*Dialect) Points() []hook.Point {
 }
 
 // Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each, in the order in which
-// their hooks run: docs/protocols/mine.md, row M37. They are sorted with a colon after the name,
-// because a colon sorts after digits and hyphens.
+// their hooks run: docs/protocols/mine.md, row M37. The rule sorts the text PLUGIN:PATTERN:STAGE.
+// So the names are compared with their colon, which sorts after digits and hyphens.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
 	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {

@@ -82,7 +82,7 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.manifest.connect(name, point, p.asks)
 }
 
-// asks is the caller of its hooks.
+// asks is the [caller] of an opened plugin: each call runs its program.
 func (p *plugin) asks(t *translation) call {
 	return func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }
 }

@@ -22,8 +22,8 @@ const (
 	notifyTimeout    = 30 * time.Second
 	// lifecycleTimeout is that of docs/protocols/mine.md, row M12.
 	lifecycleTimeout = 5 * time.Second
-	// mostStdout limits a reply. The protocol has no limit; a context is as long as the result in
-	// it, and a terminal shows no more than this.
+	// mostStdout limits a reply. The protocol has no limit. A context is about as long as the
+	// result in it, and the results that people read at a terminal are shorter than this limit.
 	mostStdout = 4 << 20
 )
 
@@ -99,7 +99,6 @@ func (c *hookContext) object() hook.Object {
 
 // hookCall returns the message of a hook, with its keys in the order of docs/protocols/mine.md, row
 // M33.
-
 func hookCall(stage string, c *hookContext) json.RawMessage {
 	return invocation(typeHook,
 		hook.Field{Name: "stage", Value: rawjson.String(stage)},

@@ -26,8 +26,9 @@ var elsewhere = []translation{
 		}},
 }
 
-// connection returns the entry of a hook at a point. The error names the points to which that hook
-// can be connected, beside its own, where it is called without a connection.
+// connection returns the entry of a hook at a point, which may be the hook's own. The error names
+// the other points to which the hook can be connected. If there are none, it says that the hook is
+// called at its own point without a connection.
 func connection(name string, point hook.Point) (*translation, error) {
 	here := func(t translation) bool { return t.name == name }
 	if own := translationOf(name); own != nil && own.point != point && !slices.ContainsFunc(elsewhere, here) {
@@ -56,8 +57,8 @@ func commandArguments(p hook.Object) hook.Object {
 	}
 }
 
-// finishedCommandParams adds the result. A program with exit code 0 succeeded. Of a command that
-// was refused or could not run, the result is the reason.
+// finishedCommandParams adds the result. A program with exit code 0 succeeded. If a command was
+// refused or could not run, and has no result, the reason is sent as its result.
 func finishedCommandParams(ev *hook.Event) json.RawMessage {
 	p := ev.Payload
 	success := json.RawMessage("true")
@@ -99,8 +100,8 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 }
 
 // replaceOutput reads a reply to post_tool_execute after a command. The result of a program is
-// {stdout, stderr, exit_code}. A reply of that shape replaces it, and any other text replaces
-// stdout.
+// {stdout, stderr, exit_code}. A reply that is a JSON object replaces it, and any other text
+// replaces stdout. A result that is not an object is replaced by any reply.
 func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
 	changed, ok := rawjson.Text(reply.Get("result"))
 	if !ok {

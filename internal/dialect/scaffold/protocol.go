@@ -14,7 +14,7 @@ const (
 	killGrace = time.Second
 	// mostReply is the limit of docs/protocols/scaffold.md, row S46.
 	mostReply = 10 << 20
-	// mostRequest limits requests. It is the same, since no plugin could send more back.
+	// mostRequest limits requests. It equals mostReply: a plugin could not send a longer text back.
 	mostRequest = 10 << 20
 )
 
@@ -26,7 +26,7 @@ const (
 	methodHook       = "hook/" // followed by the hook's name
 )
 
-// The actions of a hook's reply. Any other action, and none, means continue.
+// The actions of a hook's reply. Any other action means continue, and so does a missing one.
 const (
 	actionContinue = "continue"
 	actionStop     = "stop"
@@ -36,7 +36,7 @@ const (
 // actions are all of them.
 var actions = []string{actionContinue, actionStop, actionSkip}
 
-// blocked is the result of a stop without a result.
+// blocked is the result if a plugin stops a call and sends no result of its own.
 const blocked = `{"blocked":"Plugin blocked execution"}`
 
 // initializeParams are the params of initialize: docs/protocols/scaffold.md, row S28.

@@ -14,8 +14,9 @@ import (
 // blockFields are the fields of an answer to pre_tool_execute beside action.
 var blockFields = []string{"arguments", "result", "success"}
 
-// sentFields are the params of hooks. Plugins often send them back as they came, so they are not
-// compared with the fields of an answer, which would cost more than the rest of a small call.
+// sentFields are the params of hooks. Plugins often send them back as they came. remarks does not
+// look for the nearest known name of these fields: that would cost more than the rest of a small
+// call.
 var sentFields = []string{"tool_name", "user_message", "tool_calls"}
 
 // answerFields returns the fields that the answer of a hook may have beside action.

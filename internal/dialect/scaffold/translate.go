@@ -18,7 +18,8 @@ type translation struct {
 	point  hook.Point
 	params func(ev *hook.Event) json.RawMessage
 	fields []string // string fields of the reply that are copied to the payload
-	// apply reads a reply that needs more than copying fields. stop reports the action.
+	// apply reads a reply that needs more than copying fields. stop reports whether the reply's
+	// action is stop.
 	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
 	// denies: a stop without success refuses the event, whose payload has no field success.
 	denies bool
@@ -231,7 +232,8 @@ func inString(text []byte) (hook.Object, error) {
 }
 
 // blockTool returns the result of a tool that a plugin stopped: docs/protocols/scaffold.md, row
-// S37. Without a string result it is blocked, and success is false unless the reply says true.
+// S37. If the reply has no result that is a string, the result is the text blocked. success is
+// false unless the reply says true.
 func blockTool(reply hook.Object) hook.Object {
 	result := reply.Get("result")
 	if !isString(result) {
