@@ -13,7 +13,8 @@ import (
 
 // elsewhere lists the points to which hooks can be connected in addition to their own points. A
 // command is shown as a tool whose input is args and flags. Sessions and commands begin and end
-// like requests. No hook can be connected to job.preflight, because a Python handler cannot refuse.
+// like requests. No hook can be connected to job.preflight, because none of the six can refuse a
+// job.
 var elsewhere = []translation{
 	{hook: onBegin, point: hook.SessionStart},
 	{hook: onBegin, point: hook.CommandValidate, about: aboutCommand},
