@@ -42,7 +42,7 @@ func (d Dirs) withFiles() Dirs {
 }
 
 // withLock returns the directories with another lock file. Each lock has its own directory of
-// copies, because it removes the copies that it does not list.
+// copies, because the copies that a lock does not list are removed from its directory.
 func (d Dirs) withLock(file string) Dirs {
 	sum := sha256.Sum256([]byte(file))
 	d.LockFile, d.LockTexts = file, filepath.Join(d.Data, "trust", hex.EncodeToString(sum[:8]))

@@ -15,8 +15,8 @@ import (
 // maxEnvFile limits the size of dotagent's secrets file, which usually has a dozen lines.
 const maxEnvFile = 1 << 20
 
-// DotagentSecrets returns the path of dotagent's own secrets file, which is read after ours, or ""
-// without a home.
+// DotagentSecrets returns the path of dotagent's own secrets file, or "" without a home. If both
+// files have a name, our value counts.
 func (d Dirs) DotagentSecrets() string {
 	if d.Home == "" {
 		return ""
@@ -24,9 +24,9 @@ func (d Dirs) DotagentSecrets() string {
 	return filepath.Join(d.Home, ".config", "dotagent", "secrets.env")
 }
 
-// JobSecrets returns the secrets that the notifiers of scheduled agents may name: our own, then
-// those of dotagent's secrets.env. Mistakes in that file are returned as problems, and do not
-// affect our own secrets. No problem quotes a value.
+// JobSecrets returns the secrets that the notifiers of scheduled agents may name: our own, and
+// those of dotagent's secrets.env whose names are not among ours. Mistakes in secrets.env are
+// returned as problems, and do not affect our own secrets. No problem quotes a value.
 func (d Dirs) JobSecrets(own *Secrets) (*Secrets, []Problem) {
 	all := &Secrets{names: make(map[string]Secret)}
 	problems := all.readEnvFile(d.DotagentSecrets())

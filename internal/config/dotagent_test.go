@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestJobSecrets: dotagent's secrets.env is read after our own.
+// TestJobSecrets: the secrets of dotagent's secrets.env are added to our own, which take
+// precedence.
 func TestJobSecrets(t *testing.T) {
 	d := Dirs{Home: t.TempDir()}
 	write := func(text string, mode os.FileMode) {

@@ -40,7 +40,7 @@ type Setting struct {
 	Name   string `json:"name,omitempty"` // of the variable or flag
 }
 
-// Overrides are the settings that come before the files.
+// Overrides are the settings that replace those of the files, and the project whose file is read.
 type Overrides struct {
 	Getenv  func(string) string
 	Model   string // --model
@@ -213,7 +213,7 @@ func projectTables(d Dirs, root string) (*listing, error) {
 	return &listing{file: p.File(), top: top}, err
 }
 
-// plugins lists the settings of plugins. The project's config comes before the user's.
+// plugins lists the settings of plugins. A value in the project's config replaces the user's.
 func (l *listing) plugins(project *listing) {
 	tables := l.top.Self.Get("plugins")
 	for _, name := range tables.Names() {

@@ -47,7 +47,7 @@ func LoadProject(root string) (*Project, error) {
 func readInside(root, path string) ([]byte, error) {
 	dir, err := os.OpenRoot(root)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fs.ErrNotExist // we have no configuration in a directory that we may not list, but programs can run in it
+		return nil, fs.ErrNotExist // a directory that may not be listed counts as one without a configuration, because programs can still run in it
 	}
 	if err != nil {
 		return nil, err

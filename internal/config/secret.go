@@ -11,8 +11,9 @@ const redacted = "[secret]"
 // A Secret is a text that must not be shown. Printing, logging and marshalling it gives "[secret]";
 // only Reveal returns the text. The zero value is the empty text.
 //
-// It is a pointer in a struct, not a string type: fmt prints the unexported fields of a struct, and
-// go-toml every kind of string, without calling their methods. Of a pointer they show nothing.
+// It is a struct with a pointer, and not a string type. fmt prints the unexported fields of a
+// struct, and go-toml every kind of string, both without calling the methods of Secret. With a
+// pointer, neither of them shows the text.
 type Secret struct {
 	text *string
 }

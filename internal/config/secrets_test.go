@@ -27,7 +27,7 @@ token = "hunter2"
 port = 8200
 `
 
-// TestLoadSecrets: names are secrets, and the tables of plugins are not.
+// TestLoadSecrets: Lookup finds the names at the top of the file, and Plugin the tables of plugins.
 func TestLoadSecrets(t *testing.T) {
 	s, err := LoadSecrets(write(t, secretsText))
 	if err != nil {

@@ -26,7 +26,7 @@ type bench struct {
 	wanted  map[string]bool   // checks to report
 	made    map[string]bool   // checks to run
 	results map[string]Result // of every check that was run, also of those that are not reported
-	causes  map[string]string // by the id of a check that was not tried: the id of the check because of which it was not
+	causes  map[string]string // for the id of each check that was not tried: the id of the check that is the reason
 
 	startMu sync.Mutex   // protects started and stuck: some checks start several processes at once
 	started bool         // a process of the plugin has been started
@@ -111,8 +111,8 @@ func (b *bench) usualDirs() []string {
 	return dirs
 }
 
-// environ returns the host's environment with another home. Except for PATH, nothing in it leads to
-// the tester's own files.
+// environ returns the host's environment with another home. Variables that lead to the tester's own
+// plugins and settings are left out.
 func (b *bench) environ() []string {
 	moved := map[string]string{"HOME": b.home, "TMPDIR": filepath.Join(b.dir, "tmp")}
 	var vars []string

@@ -36,7 +36,7 @@
 //	      rpcSuite        rpc.go         the checks that these three share
 //	    samples           samples.go     values that fit a JSON Schema: minimal, full, at the limits
 //	    sightings         sightings.go   faults seen in any call, for the checks of the whole run
-//	    bench.box         jail.go        the sandbox with what the plugin declares, and what it refused
+//	    bench.box         jail.go        the sandbox with what the plugin declares, and what the sandbox refused
 //	  Report              check.go
 //	WriteJUnit            junit.go
 //

@@ -412,8 +412,8 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestEveryCheckCanFail: there is a planted fault for each check, also among those that are tried
-// briefly.
+// TestEveryCheckCanFail: there is a planted fault for each check, also among the few that a short
+// test plants.
 func TestEveryCheckCanFail(t *testing.T) {
 	caught := make(map[string]bool)
 	for _, f := range tried() {

@@ -173,7 +173,8 @@ func (s *mineSuite) late(t *trial) {
 	}
 }
 
-// leftRunning sums up the processes that were left running. In a sandbox none can be.
+// leftRunning sums up the processes that were left running. In a sandbox with namespaces there can
+// be none.
 func leftRunning(t *trial) {
 	if yes, _ := t.confined(); yes && t.system.Namespaces == nil {
 		t.skipf("its sandbox ends with it, and everything inside")

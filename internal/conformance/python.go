@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// A pythonSuite checks a plugin against docs/protocols/python.md. A program of ours calls its hooks
-// in the interpreter, with the package with which the host runs plugins.
+// A pythonSuite checks a plugin against docs/protocols/python.md. A program of ours, harness.py,
+// calls its hooks in the interpreter. It uses the same package as the host.
 type pythonSuite struct {
 	*bench
 	harness  string // our program

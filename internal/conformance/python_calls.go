@@ -72,8 +72,8 @@ func (s *pythonSuite) huge(t *trial) {
 	s.each(t, "large", func(r pythonReport) string { return r.Error })
 }
 
-// ends checks that the interpreter ends by itself. The program ends it when all handlers have
-// answered.
+// ends checks that the interpreter exits in time after all handlers have answered. A thread of the
+// plugin may keep it from exiting.
 func (s *pythonSuite) ends(t *trial) {
 	s.calls(t, "")
 	switch {

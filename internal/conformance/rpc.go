@@ -72,7 +72,8 @@ func (s *rpcSuite) dropLive() {
 	}
 }
 
-// mustLive is like live, but fails the check if there is no process.
+// mustLive returns the process that open returns, which is live, fresh or begin. It fails the check
+// if there is none.
 func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue {
 	d, err := open()
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 }
 
 // shutdown sends shutdown and checks the answer. The end of the process is another check, which
-// gets the answered process.
+// gets the process that has answered.
 func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
 	if d = s.mustLive(t, s.live); d == nil {
 		return nil

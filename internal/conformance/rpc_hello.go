@@ -27,7 +27,7 @@ func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	return a
 }
 
-// endedFix is the advice for a process that ends too early.
+// endedFix gives the advice for a process that ends too early.
 func (t *trial) endedFix(err error) {
 	if errors.Is(err, errEnded) {
 		t.fixWith("find out why it ends; the same command with -v shows all that it writes to stderr")
@@ -60,7 +60,7 @@ func (s *rpcSuite) instead() string {
 	return ""
 }
 
-// prompt warns if the start takes most of its time.
+// prompt warns if the start takes more than half of its time.
 func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
 	return func(t *trial) {
 		if limit = s.limit(limit); s.startup > limit/2 {

@@ -172,8 +172,9 @@ func (v Value) scalar() any {
 	return v.node.value
 }
 
-// List returns an array of strings that must not be empty. It returns nil if the key is absent,
-// which differs from an empty array. An item that is not a string, or empty, is returned as "".
+// List returns an array of strings, none of which may be empty. It returns nil if the key is
+// absent, which differs from an empty array. An item that is not a string, or empty, is returned as
+// "".
 func (t *Table) List(name string) []string {
 	return Each(t.Value(name), t.Self.word(List)+" of strings", func(item Value) (string, bool) {
 		s, ok := item.Text()

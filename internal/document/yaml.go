@@ -24,9 +24,9 @@ import (
 // maxForeign limits how much of the library's message, which repeats the manifest, is shown.
 const maxForeign = 200
 
-// YAML parses a manifest, which is one mapping, and returns its top table. If there is none, the
-// error has all reasons. Lesser problems, such as a repeated key, are among the problems of the
-// table.
+// YAML parses a manifest, which is one mapping, and returns its top table. If data is not one
+// mapping, the error has all reasons. Lesser problems, such as a repeated key, are among the
+// problems of the table.
 func YAML(path string, data []byte) (*Table, error) {
 	r := &yamlReader{reading: &reading{file: path, format: yamlFormat}}
 	if r.root = r.read(bytes.TrimPrefix(data, []byte("\ufeff"))); r.root == nil { // a byte order mark

@@ -141,7 +141,8 @@ func (d *jsonDoc) removal(path []string) splice {
 	return splice{from, to, ""}
 }
 
-// comments returns how much of a piece of blank text must stay because it has comments.
+// comments returns how much must stay of a piece of text that has only white space and comments:
+// all but the blanks at its end, or nothing if it has no comment.
 func (d *jsonDoc) comments(from, to int) int {
 	piece := string(d.data[from:to])
 	if !strings.Contains(piece, "/") {

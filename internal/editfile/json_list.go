@@ -9,9 +9,9 @@ import (
 )
 
 // PutItem returns data with an item in the list at a path of names: in place of the first item that
-// ours accepts, or after the last one. It removes other items that ours accepts. If the item is
-// already there, and alone, data stays as it is. A missing list is added, with the objects around
-// it.
+// ours accepts, or after the last one. It removes other items that ours accepts. If the list
+// already has the item, and no other that ours accepts, data stays as it is. A missing list is
+// added, with the objects around it.
 func PutItem(data []byte, path []string, ours func(item any) bool, item json.RawMessage) ([]byte, error) {
 	doc, typed, err := readyJSON(data, path, item)
 	if err != nil {
@@ -169,8 +169,8 @@ func (d *jsonDoc) behind(list *jsonValue, item string) splice {
 	return splice{last.value.to, last.value.to, "," + between + item}
 }
 
-// without removes an item from a list with others, with one of the commas beside it. A comment
-// beside it stays.
+// without removes an item from a list that has other items, and one of the commas beside the item.
+// A comment there stays.
 func (d *jsonDoc) without(list *jsonValue, i int) splice {
 	item := list.items[i].value
 	if i+1 < len(list.items) {

@@ -42,8 +42,9 @@ func firstGood(data []byte, candidates []splice, want map[string]any, parse pars
 	return nil, ErrPath
 }
 
-// with returns a deep copy of values with another value at path; absent removes it. It fails if the
-// path leads through something that is not a map.
+// with returns values with another value at path; absent removes it. It copies the maps on the
+// path, so that the argument does not change. It fails if the path leads through something that is
+// not a map.
 func with(values map[string]any, path []string, value any) (map[string]any, error) {
 	out := make(map[string]any, len(values)+1)
 	for k, v := range values {

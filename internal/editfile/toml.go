@@ -138,7 +138,7 @@ func (d *tomlDoc) intoSection(section int, line string) splice {
 	return d.after(d.sectionEnd(section), line)
 }
 
-// after adds lines after the line that ends at or after an offset, with its indent.
+// after adds lines after the line that contains an offset.
 func (d *tomlDoc) after(offset int, lines string) splice {
 	nl := newline(d.data)
 	end := strings.IndexByte(string(d.data[offset:]), '\n')

@@ -73,8 +73,8 @@ func TestMaskTOML(t *testing.T) {
 	}
 }
 
-// FuzzTOMLTables: after a table was added and removed again, all values are as before; masked
-// values are in no text.
+// FuzzTOMLTables: after a table was added and removed again, all values are as before, and MaskTOML
+// leaves no masked value in the text.
 func FuzzTOMLTables(tf *testing.F) {
 	f := variants.Of(tf)
 	for _, seed := range []string{"", "a = 1\n", wireText, "[[connect]]\n[x]\n[[connect]]\n", "connect = []\n", "[[a]]\n[[a.connect]]\n", "\ufeffa=1"} {

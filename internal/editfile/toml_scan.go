@@ -217,7 +217,7 @@ func (d *tomlDoc) text(quote byte) {
 	}
 }
 
-// until skips everything up to n quotes in a row.
+// until skips everything up to the given number of quotes in a row, and these.
 func (d *tomlDoc) until(quote byte, count int) {
 	for run := 0; d.pos < len(d.data); {
 		c := d.data[d.pos]

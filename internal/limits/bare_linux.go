@@ -7,9 +7,9 @@ import (
 )
 
 // BareCgroups creates a cgroup of this name below the host's own, and returns a Cgroups that uses
-// it. It passes no controllers down, so these cgroups enforce no limits. Tests use it to check what
-// happens to processes in a cgroup, also on machines whose controllers are in cgroups of version 1.
-// The caller removes dir after Close.
+// it. The new cgroup passes no controllers down, so the cgroups below it enforce no limits. Tests
+// use it to check what happens to processes in a cgroup, also on machines whose controllers are in
+// cgroups of version 1. The caller removes dir after Close.
 func BareCgroups(name string) (s *Cgroups, dir string, err error) {
 	own, err := ownCgroup("/")
 	if err != nil {

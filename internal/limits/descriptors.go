@@ -7,7 +7,8 @@ import (
 )
 
 // share is the divisor for the part of the host's descriptors that plugins may use. The rest is for
-// clients of the daemon, the engine, the model, and the program that embeds the host.
+// clients of the daemon, the engine, the connections to a language model, and the program that
+// embeds the host.
 const share = 4
 
 // Descriptors counts the host's file descriptors that all its plugins use together: for their

@@ -26,8 +26,9 @@ type Enforcer struct {
 	err     error    // the error of setting the limits
 }
 
-// Enforcer prepares the limits of a process that is about to be started. It returns nil if it has
-// none. boxed says that the process runs in a sandbox, which sets [Enforcer.Rest] itself, inside.
+// Enforcer prepares the limits of a process that is about to be started. It returns nil if there
+// are no limits. boxed says that the process runs in a sandbox, which sets [Enforcer.Rest] itself,
+// inside.
 func (s *Cgroups) Enforcer(l Limits, boxed bool, log *slog.Logger) (*Enforcer, error) {
 	if l == (Limits{}) {
 		return nil, nil

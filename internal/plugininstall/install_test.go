@@ -110,8 +110,8 @@ func (h *house) files() []string {
 	return slices.DeleteFunc(all, func(f string) bool { return f == ".config/patchbay/patchbay.lock" || texts[filepath.Base(f)] })
 }
 
-// texts returns the names of the texts that the lock may have beside it: its sums, and one more for
-// each plugin.
+// texts returns the names of the texts that the lock may have beside it: the checksums of its
+// files, and one more for each plugin.
 func (h *house) texts() map[string]bool {
 	h.t.Helper()
 	lock, err := trust.Load(h.o.Dirs.LockFile)

@@ -74,12 +74,12 @@ type installation struct {
 	plugin Plugin
 	o      PlaceOptions
 	target string // where its dialect finds it
-	files  string // where its files are, if its dialect has a place for only one; ""
+	files  string // where its files are, if its dialect has a place for only one file; else ""
 	before *trust.Entry
 	placed *Placed
 
-	staged  string // of target
-	stagedF string // of files
+	staged  string // where the new target is staged
+	stagedF string // where the new files are staged
 	sums    []trust.File
 }
 
@@ -248,7 +248,8 @@ func (i *installation) roots(target, files string) []trust.Root {
 	return roots
 }
 
-// grant decides on the plugin's capabilities: an update gets only those that were granted before.
+// grant decides on the plugin's capabilities: a plugin that updates or replaces another gets only
+// those that the other one was granted.
 func (i *installation) grant() {
 	i.placed.Capabilities, i.placed.Withheld = i.plugin.Capabilities, []string{}
 	if i.before == nil || i.plugin.Capabilities == nil || !i.o.Update && !i.placed.Replaced {
@@ -372,8 +373,8 @@ func (i *installation) origin() trust.Origin {
 	return trust.Origin{Source: i.Source.Text, Ref: i.Source.Ref, Commit: i.Commit, Plugin: i.plugin.ID()}
 }
 
-// put exchanges the files and records them. Processes that find the new files before the lock has
-// them wait for it.
+// put exchanges the files and records them, while it holds the lock. A process that finds the new
+// files before they are recorded waits until the lock is free.
 func (i *installation) put() error {
 	var undo []func() error
 	err := i.Fetched.o.book().Update(func(l *trust.Lock) (bool, error) {

@@ -49,7 +49,7 @@ type sink struct {
 	files int
 	most  int // files and directories
 	size  int64
-	read  func() int64 // how many bytes were read for it; nil: they are copied one by one
+	read  func() int64 // returns how many bytes of the archive were read; nil: the source is not compressed
 	notes []string
 }
 
@@ -157,7 +157,8 @@ func (s *sink) file(name string, mode fs.FileMode, content io.Reader) (err error
 	return f.Chmod(perm) // whatever the umask is
 }
 
-// ratio is how many bytes one read byte may unpack to. Text that repeats itself has some hundred.
+// ratio is how many bytes one read byte may unpack to. Text that repeats itself reaches some
+// hundred.
 const (
 	ratio      = 400
 	ratioAfter = 16 << 20 // below this size it is harmless

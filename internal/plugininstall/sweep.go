@@ -12,11 +12,12 @@ import (
 )
 
 // unfinished is a file in a staging directory of a plugin's files. It contains the name of the
-// plugin, and means that its files are put in place before the program that starts them. If the
-// process is killed between the two, [Sweep] removes the files.
+// program that starts the plugin, and means that the files are put in place first, and that program
+// after them. If the process is killed between the two, [Sweep] removes the files.
 const unfinished = "unfinished"
 
-// markUnfinished is for a new plugin. If a plugin is replaced, its program is always there.
+// markUnfinished makes that file for a new plugin. A plugin that is replaced needs none, because
+// its program is always there.
 func (i *installation) markUnfinished() error {
 	if exists(i.target) {
 		return nil
@@ -57,7 +58,7 @@ func takeBack(kept, place string) error {
 	for _, stage := range left {
 		name, readErr := plainfile.Read(filepath.Join(stage, unfinished), 255)
 		if readErr != nil || !filepath.IsLocal(string(name)) || exists(filepath.Join(place, string(name))) {
-			continue // the installation had not come so far, or was further
+			continue // the installation had not come so far, or had put the program in place
 		}
 		entries, readErr := os.ReadDir(stage)
 		if readErr != nil || len(entries) > 1 { // its files are still staged

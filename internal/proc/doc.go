@@ -35,7 +35,7 @@
 //
 //	Run ─► start ─► call ─► feed stdin, read stdout, wait for Done
 //	            └─► startSpare            instead of spawn, if a box was built ahead (spares)
-//	Stop ─► close stdin ─ l.Stdin ─► SIGTERM ─ l.Term ─► SIGKILL, each to the whole group
+//	Stop ─► close stdin ─ Ladder.Stdin ─► SIGTERM ─ Ladder.Term ─► SIGKILL, the signals to the whole group
 //
 // The package uses os.StartProcess and not exec.Cmd, because Cmd.Wait reaps the leader of the group
 // as soon as it ends. From then on its pid may belong to another process, and the rest of its group

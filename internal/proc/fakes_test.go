@@ -19,8 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
-// fakes are the processes under test, by their misbehaviour. Their arguments say the rest. A TOKEN
-// only serves to find the process again in the process list.
+// fakes are the processes under test, by the name of their misbehaviour. If a fake has arguments,
+// its comment names them. A TOKEN only serves to find the process again in the process list.
 var fakes = map[string]func(args []string) int{
 	"exit":              fakeExit,
 	"echo":              fakeEcho,

@@ -162,8 +162,9 @@ func (p *Process) recordLeaderEnd() {
 	}
 }
 
-// killLeftovers kills the processes that the leader has left behind. If a process per call exited
-// by itself, a background upload of it may go on until the host ends.
+// killLeftovers kills the processes that the leader has left behind. It spares them if the process
+// was started for one call and exited by itself: a background upload, for example, may go on until
+// the host ends.
 func (p *Process) killLeftovers() {
 	if p.spares() {
 		return
@@ -203,8 +204,8 @@ func (p *Process) letGroupFinish(until time.Time) {
 	}
 }
 
-// leftoversOutlast waits for linger and reports whether a process that the program left behind is
-// still running then.
+// leftoversOutlast waits until the processes that the program left behind have ended, at most for
+// linger. It reports whether one is still running then.
 func (p *Process) leftoversOutlast() bool {
 	if p.linger == 0 {
 		return false

@@ -18,18 +18,20 @@ const (
 	// maxSpares bounds the spares of one group. Each consists of two or three small processes.
 	maxSpares = 8
 
-	// maxStale is how many spares in a row may be out of date. Then no more are built for that
-	// program, because its boxes differ from call to call.
+	// maxStale is how many spares in a row may be useless: out of date, not built, or ended before
+	// a call came. Then no more are built for that program: its boxes probably differ from call to
+	// call.
 	maxStale = 3
 )
 
 // spares holds boxes that were built ahead for programs that are started for each call. A spare has
 // everything that a process has, including pipes and a mark, except the program. The program is
-// started in it when a call comes. So no code of a plugin runs ahead, and plugins need not support
-// it.
+// started in it when a call comes. So no code of a plugin runs ahead, and plugins need not know
+// about spares.
 //
 // There is at most one spare for each program. The first call does not build one, so that a command
-// with a single call does not pay for it. Each later call has its replacement built.
+// with a single call does not pay for it. From the second call on, each call orders the spare for
+// the next one.
 type spares struct {
 	group  *Group
 	ctx    context.Context // canceled by close
@@ -50,7 +52,7 @@ type spareKey struct {
 // A slot holds the spare of one program and its history.
 type slot struct {
 	calls    int           // so far
-	stale    int           // spares that were out of date, in a row
+	stale    int           // useless spares in a row: see maxStale
 	ready    *Process      // nil if there is none
 	building chan struct{} // closed when the building has ended; nil if none is being built
 	used     time.Time     // the time of the last call
@@ -141,8 +143,8 @@ func (s *spares) take(ctx context.Context, key spareKey) *Process {
 	return s.slots[key].takeReady()
 }
 
-// claim records a call. It returns the spare, or a channel that is closed when one has been built,
-// or neither.
+// claim records a call. It returns the spare, or a channel that is closed when the building of one
+// has ended, or neither.
 func (s *spares) claim(key spareKey) (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +178,7 @@ func (at *slot) takeReady() *Process {
 	return p
 }
 
-// count records whether a spare was usable.
+// count records whether a spare was out of date or usable.
 func (s *spares) count(key spareKey, stale bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ type Standby struct {
 
 	mu     sync.Mutex    // protects the fields below
 	ready  []*Process    // the oldest first, which had the most time to start
-	due    int           // processes to be started; ready, due and handed out but not yet replaced add up to n
+	due    int           // processes to be started; len(ready), due, and the processes in a call without a replacement add up to n
 	failed int           // processes in a row that ended while waiting, or did not start
 	tried  chan struct{} // closed and replaced with each start
 }

@@ -17,10 +17,9 @@ type Ladder struct {
 
 // Stop ends the process: it closes stdin, waits l.Stdin, sends SIGTERM to the group, waits l.Term,
 // and sends SIGKILL to the group and to the processes that have left it. It returns as soon as
-// nothing of the group is left, with Stdout closed. If the leader ends early, members that got
-// SIGTERM keep the rest of their time. If the leader ends after stdin was closed, the other members
-// are killed. If ctx ends, Stop skips the waits. Stop may be called again, or concurrently; the
-// shortest times count.
+// nothing of the group is left, with Stdout closed. If the leader ends after SIGTERM, the other
+// members keep the rest of l.Term. If it ends before SIGTERM, they are killed. If ctx ends, Stop
+// skips the waits. Stop may be called again, or concurrently; the shortest times count.
 func (p *Process) Stop(ctx context.Context, l Ladder) Exit {
 	defer p.release()
 	_ = p.stdin.Close() // may be closed already

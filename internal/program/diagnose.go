@@ -57,8 +57,8 @@ func Diagnose(path string, env []string, err error) *StartError {
 
 // Uninterpreted says why the interpreter of a script would not start in an environment, that a text
 // has no #! line, or that the file is empty. It returns nil if the file is something else, or if no
-// problem is visible. A script that env runs does start, and then env fails. Uninterpreted finds
-// that out before the start.
+// problem is visible. If the #! line names env, the start succeeds, and env fails afterwards
+// because it does not find the interpreter. Uninterpreted sees that before the start.
 func Uninterpreted(path string, env []string) *StartError {
 	d := diagnosis{path: path, env: env}
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {

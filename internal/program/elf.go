@@ -121,7 +121,7 @@ func readELF(r io.ReaderAt) (elfProgram, error) {
 	return program, nil
 }
 
-// loader returns the loader that the first program header of its type names, or "".
+// loader returns the name in the first segment of type loaderSegment whose name can be read, or "".
 func (l elfLayout) loader(r io.ReaderAt, order binary.ByteOrder, table []byte) string {
 	for ; len(table) >= l.entrySize; table = table[l.entrySize:] {
 		if order.Uint32(table) != loaderSegment {

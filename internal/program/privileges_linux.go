@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gainsPrivileges reports whether the kernel gives the program more rights than the host has. It
-// does not do that for a program that is traced.
+// gainsPrivileges reports whether the kernel gives the program more rights than the host has. A
+// program that is traced does not get them.
 func gainsPrivileges(file string, info fs.FileInfo) bool {
 	if info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 		return true

@@ -3,8 +3,9 @@
 // and resources are the plugin's; it has no hooks.
 //
 // A server may speak the revisions with a handshake, the modern one without sessions, or both. The
-// package finds out with server/discover. A client that can be asked questions (elicitation,
-// sampling) gets a connection of its own kind, if the server speaks that kind.
+// package finds out with server/discover. For a client with a handshake that can be asked questions
+// (elicitation, sampling), the package opens a connection with a handshake, if the server speaks
+// such a revision.
 //
 //	Found                     one [[mcp]] table                                mcp.go
 //	Dialect.Open

@@ -39,7 +39,7 @@ type link struct {
 	last  uint64
 }
 
-// A pending call is under way.
+// A pending is a call that is under way.
 type pending struct {
 	token  string
 	caller *mcpcall.Caller // nil: not for an MCP client

@@ -48,8 +48,8 @@ func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 	return &pipes{kept}, nil
 }
 
-// start starts a process and shakes hands with it. A process that crashes over server/discover is
-// started again with initialize: docs/protocols/mcp.md, row C24.
+// start starts a process and shakes hands with it. A process that crashes when it gets
+// server/discover is started again with initialize: docs/protocols/mcp.md, row C24.
 func (p *plugin) start(ctx context.Context, only *era) (*link, *proc.Process, error) {
 	l, process, err := p.startOnce(ctx, only)
 	if err != nil && only == nil && errors.Is(err, hook.Crash) && ctx.Err() == nil {

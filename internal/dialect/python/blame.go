@@ -31,12 +31,13 @@ var (
 	stackHead = pattern.New(`(?m)^(?:Current thread|Thread) 0x[0-9a-f]+ .*$`)
 )
 
-// loopFile is the runner's file that is only in the stack of its event loop.
+// loopFile is a file of the runner that occurs only in the stack of the event loop.
 const loopFile = "plugins/runner.py"
 
 // blockedAt returns where an interpreter was blocked: the innermost frame of a plugin in the stack
 // of the event loop. If that stack has none, the loop waits for a thread that holds the
-// interpreter, and the innermost frame of a plugin in the first such thread is returned.
+// interpreter. blockedAt then returns the innermost frame of a plugin in the first thread that has
+// one.
 func blockedAt(stderr string, isPlugin func(path string) bool) place {
 	var loop, threads place
 	for _, stack := range stackHead.Regexp().Split(stderr, -1) {

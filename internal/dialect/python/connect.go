@@ -11,9 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere lists the points other than their own to which hooks can be connected. A command is
-// shown as a tool whose input is args and flags. Sessions and commands begin and end like requests.
-// No hook can be connected to job.preflight, because a Python handler cannot refuse.
+// elsewhere lists the points to which hooks can be connected in addition to their own points. A
+// command is shown as a tool whose input is args and flags. Sessions and commands begin and end
+// like requests. No hook can be connected to job.preflight, because none of the six can refuse a
+// job.
 var elsewhere = []translation{
 	{hook: onBegin, point: hook.SessionStart},
 	{hook: onBegin, point: hook.CommandValidate, about: aboutCommand},
@@ -139,8 +140,8 @@ func resolveCommand(_, _, answer hook.Object) hook.Reply {
 }
 
 // giveOutput shows the result of a command as a tool's result. The result of a program is {stdout,
-// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed. Of
-// a command that was refused or could not run, the reason is the error.
+// stderr, exit_code}: stdout is the output, and stderr is the error if the program failed. If a
+// command was refused or could not run, the reason for that is the error.
 func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
 	if program := programResult(output); program != nil {

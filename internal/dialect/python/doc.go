@@ -1,7 +1,7 @@
 // Package python runs plugins that are Python files with decorated functions:
-// docs/protocols/python.md. All plugins of a host share one interpreter, so that they share the
-// state of a request. The interpreter runs the package in runner/, which is part of the binary. It
-// gets the package on stdin; nothing is written to disk.
+// docs/protocols/python.md. All plugins of a host that have neither a sandbox nor limits share one
+// interpreter, so that they share the state of a request. The interpreter runs the package in
+// runner/, which is part of the binary. It gets the package on stdin; nothing is written to disk.
 //
 //	Find, At             python.go       the files in ~/.agent/plugins
 //	Open                 python.go

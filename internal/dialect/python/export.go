@@ -15,9 +15,10 @@ import (
 )
 
 // Export writes the package `plugins`, the same code that the interpreter of a host runs, to a
-// directory from which programs can import it. It returns that directory for PYTHONPATH: one below
-// parent, named after the version and its content. It is written elsewhere and moved into place as
-// a whole. A complete directory that exists already is left alone.
+// directory from which programs can import it. It returns that directory, for PYTHONPATH. The
+// directory is below parent, and its name has the version and a hash of the content. The files are
+// written to a draft directory, which is moved into place as a whole. A complete directory that
+// exists already is left alone.
 func Export(parent, version string) (string, error) {
 	modules, err := readModules()
 	if err != nil {

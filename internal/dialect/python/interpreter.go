@@ -30,7 +30,7 @@ type launch struct {
 	log   func(line string)
 	peer  wire.PeerOptions
 
-	confine func(proc.Spec) proc.Spec // puts it into the sandbox of the only plugin that it runs; nil: it is shared by all plugins without a sandbox
+	confine func(proc.Spec) proc.Spec // applies the sandbox and the limits of the only plugin that it runs; nil: it is shared by the plugins that have neither
 }
 
 // start starts a process, gives it the runner's package and shakes hands.

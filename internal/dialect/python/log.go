@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A voice is a name in the runner's log and the plugin that it means: the name of the file while it
-// is loaded, the plugin's own name afterwards.
+// A voice is a name in the runner's log, and the plugin that it means. The name is that of the file
+// while the file is loaded, and the plugin's own afterwards.
 type voice struct {
 	name   string
 	plugin *plugin

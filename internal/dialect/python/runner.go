@@ -68,8 +68,8 @@ func (r *runner) start() {
 	})
 }
 
-// exited logs the end of an interpreter. If it was ended because it was blocked, or ended while a
-// file was loaded, another message or error says so.
+// exited logs the end of an interpreter. It does not warn if the interpreter was blocked, or ended
+// while a file was loaded, because another message or error reports that.
 func (r *runner) exited(exit proc.Exit, stderr string) {
 	level := slog.LevelWarn
 	if r.killed.Swap(false) || r.inLoad.Swap(false) {

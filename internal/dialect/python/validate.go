@@ -95,7 +95,7 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method string
 }
 
 // describe reads what an interpreter answered about a draft. An interpreter that did not answer has
-// been ended before.
+// already been ended.
 func (d *Dialect) describe(ctx context.Context, i *interpreter, draft Draft, result json.RawMessage, err error) (*Validated, error) {
 	if err != nil {
 		return nil, i.invalid(ctx, err, draft.Name, d.loadTimeout)

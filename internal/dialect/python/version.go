@@ -29,7 +29,8 @@ func unavailable(err error) error {
 	return &program.StartError{Path: start.Path, Why: why, Fix: installPython, Err: err}
 }
 
-// outdated returns the error of a Python that is too old. said is the last line of the bootstrap.
+// outdated returns the error of a Python that is too old. said is what the bootstrap wrote to
+// stderr.
 func outdated(said string) *program.StartError {
 	version := strings.TrimSuffix(strings.TrimSpace(said), " is too old")
 	return &program.StartError{Path: "python3", Why: "is " + version + ", and Python plugins need " + oldest + " or newer", Fix: installPython}
