@@ -412,12 +412,12 @@ type denials struct {
 func (d *denials) add(denied sandbox.Denial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.more += denied.Dropped
 	if len(d.texts) >= mostDenials {
 		d.more++
 		return
 	}
 	d.texts = append(d.texts, "sandbox: denied "+denied.Error())
-	d.more += denied.Dropped
 }
 
 // take returns the denials and clears them.

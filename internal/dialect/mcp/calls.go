@@ -157,8 +157,8 @@ func (n *lists) renamed(o rawjson.Object) rawjson.Object {
 	return o
 }
 
-// mostHeeded limits how many resources a plugin subscribes to.
-const mostHeeded = 1000
+// mostSubscribed limits how many resources a plugin subscribes to.
+const mostSubscribed = 1000
 
 // subscribe starts or ends the server's notifications about a resource. The two kinds of servers do
 // this differently.
@@ -174,13 +174,27 @@ func (p *plugin) subscribe(ctx context.Context, method string, o rawjson.Object)
 	if l.era == handshake {
 		return l.call(ctx, method, o)
 	}
-	p.mu.Lock()
-	if method == "resources/subscribe" && len(p.heed) < mostHeeded {
-		p.heed[uri] = true
-	} else {
-		delete(p.heed, uri)
+	if method == "resources/unsubscribe" {
+		p.removeSubscribed(uri)
+	} else if err := p.addSubscribed(uri); err != nil {
+		return nil, err
 	}
-	p.mu.Unlock()
 	p.follow()
 	return json.RawMessage("{}"), nil
+}
+
+func (p *plugin) addSubscribed(uri string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.subscribed) >= mostSubscribed && !p.subscribed[uri] {
+		return fmt.Errorf("clients subscribe to %d resources of this server, which is the limit; unsubscribe from one first", mostSubscribed)
+	}
+	p.subscribed[uri] = true
+	return nil
+}
+
+func (p *plugin) removeSubscribed(uri string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.subscribed, uri)
 }

@@ -217,7 +217,7 @@ func (p *plugin) follow() {
 // wanted returns the changes to subscribe to. The caller holds mu.
 func (p *plugin) wanted() json.RawMessage {
 	var uris []string
-	for uri := range p.heed {
+	for uri := range p.subscribed {
 		uris = append(uris, uri)
 	}
 	want := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}

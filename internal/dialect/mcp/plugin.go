@@ -56,15 +56,15 @@ type plugin struct {
 
 	listing sync.Mutex // held while the lists are read
 
-	mu     sync.Mutex // protects the fields below
-	second connection // a connection of the handshake kind for clients of that kind, if main is modern; nil: not needed yet
-	tried  time.Time  // when opening it last failed
-	heed   map[string]bool
-	listen context.CancelFunc // ends the subscription to changes on the main connection
+	mu         sync.Mutex         // protects the fields below
+	second     connection         // a connection of the handshake kind for clients of that kind, if main is modern; nil: not needed yet
+	tried      time.Time          // when opening it last failed
+	subscribed map[string]bool    // the resources to which clients subscribe, by their URIs
+	listen     context.CancelFunc // ends the subscription to changes on the main connection
 }
 
 func newPlugin(s *Server, settings dialect.Settings, rt *dialect.Runtime) *plugin {
-	p := &plugin{server: s, settings: settings, rt: rt, log: rt.Log, heed: make(map[string]bool),
+	p := &plugin{server: s, settings: settings, rt: rt, log: rt.Log, subscribed: make(map[string]bool),
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	return p

@@ -1,0 +1,22 @@
+package pluginhost
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// TestDenialsAreCounted: denials that are not listed are counted, also those that the sandbox itself
+// did not report.
+func TestDenialsAreCounted(t *testing.T) {
+	var d denials
+	for range mostDenials {
+		d.add(sandbox.Denial{What: "connect", Dropped: 1})
+	}
+	d.add(sandbox.Denial{What: "connect", Dropped: 3})
+	texts := d.take()
+	if want := "sandbox: and 24 denials more"; len(texts) != mostDenials+1 || !strings.Contains(texts[mostDenials], want) {
+		t.Errorf("%d texts, the last is %q, want %q", len(texts), texts[len(texts)-1], want)
+	}
+}
