@@ -89,11 +89,11 @@ type Size struct {
 type Stream interface {
 	// Append adds a record. When it returns nil, the record is on disk.
 	Append(ctx context.Context, r Append) (sequence uint64, err error)
-	// AppendAll adds all records or none, in their order. It keeps the disk busy for as long as one
-	// or two single records do. Each record needs an id. When AppendAll returns nil, the records
-	// are on disk. After an error, [Stream].Append of each record with its id adds the missing
-	// ones. AppendAll returns [errors.ErrUnsupported] if the server is older than 2.12, or the
-	// stream is not configured for it.
+	// AppendAll adds all records or none, in their order. It takes six synced calls to the file
+	// system, for any number of records; a single record takes one. Each record needs an id. When
+	// AppendAll returns nil, the records are on disk. After an error, [Stream].Append of each
+	// record with its id adds the missing ones. AppendAll returns [errors.ErrUnsupported] if the
+	// server is older than 2.12, or the stream is not configured for it.
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, the oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
