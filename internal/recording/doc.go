@@ -20,6 +20,6 @@
 // So a difference always comes from that plugin, and one plugin can be replayed without the others.
 //
 // A recording is not the journal, which a daemon writes about its own turns: the journal does not
-// have the calls of tools, methods and commands, and leaves out long payloads. Complete events of
-// the journal can be saved as a recording. docs/tracing.md describes the format.
+// record calls of plugins' tools, methods and commands, and leaves out long payloads. Complete
+// events of the journal can be saved as a recording. docs/tracing.md describes the format.
 package recording
