@@ -24,12 +24,12 @@ const (
 const codeBatchIncomplete jetstream.ErrorCode = 10176
 
 // AppendAll implements [Stream]. The server holds the messages back until the last one arrives, and
-// then stores them with six synced calls, for any number of messages. If one of them is wrong, it
-// answers the last one with an error.
+// then stores them with six synced calls to the file system, for any number of messages. If one of
+// them is wrong, it answers the last one with an error.
 //
 // AppendAll tries again while the server cannot have stored the messages: a cluster between two
-// leaders accepts no message, or loses some of the first. A try without an answer is not repeated,
-// because the server would refuse ids that it knows.
+// leaders accepts no message, or loses some of the first ones. A try without an answer is not
+// repeated, because the server would refuse ids that it knows.
 func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("records together: %w", errors.ErrUnsupported)

@@ -53,7 +53,7 @@ func TestReadBack(t *testing.T) {
 		left := slices.DeleteFunc(all, func(r Record) bool { return r.Topic == "often/y" })
 		got, want := readBack(t, s, left, "", 1200, 700)
 		for deadline := time.Now().Add(time.Minute); !slices.Equal(got, want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			got, want = readBack(t, s, left, "", 1200, 700) // a copy in a cluster may have deleted records for a moment longer
+			got, want = readBack(t, s, left, "", 1200, 700) // in a cluster, a copy may still contain deleted records for a moment
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("after a purge: got %.60v of %d, want %.60v of %d", got, len(got), want, len(want))

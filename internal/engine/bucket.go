@@ -26,8 +26,8 @@ func (e *Engine) Bucket(ctx context.Context, c BucketConfig) (Bucket, error) {
 	return e.bucket(ctx, c, markerTTL)
 }
 
-// bucket opens a bucket in which the marker of an expired key stays for the time trace. If trace is
-// 0 there is no marker, and watchers do not see that a key expired.
+// bucket opens a bucket. The marker of an expired key stays for as long as trace says. If trace is
+// 0, there is no marker, and watchers do not see that a key expired.
 func (e *Engine) bucket(ctx context.Context, c BucketConfig, trace time.Duration) (Bucket, error) {
 	if err := checkName(c.Name); err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
@@ -163,9 +163,9 @@ func (b *bucket) Values(ctx context.Context, prefix string) ([]Value, error) {
 // snapshot reads the values below a prefix, sorted by key. It also returns the revision up to which
 // it has seen all changes.
 //
-// There is one message for each key, and a change moves it to the end. So reading in order to the
-// end finds every key. A key that changes meanwhile may be found twice; then the later value
-// counts.
+// There is one message for each key, and a change moves it to the end. So reading from the first
+// message to the last finds every key. A key that changes meanwhile may be found twice; then the
+// later value counts.
 func (b *bucket) snapshot(ctx context.Context, prefix string) ([]Value, uint64, error) {
 	filter, err := filterOf(b.root, prefix)
 	if err != nil {

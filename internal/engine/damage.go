@@ -41,14 +41,14 @@ func logDamage(log *slog.Logger, what string, r Report) {
 }
 
 // A rebuildWatch reads the server's log. Before the server rebuilds a block, it logs a warning, and
-// goes on when that call has returned. This is the only moment at which the bytes that it will cut
-// off can be copied.
+// goes on when the call to its logger has returned. This is the only moment at which the bytes that
+// it will cut off can be copied.
 type rebuildWatch struct {
 	dir     string
 	log     *slog.Logger
 	replace func() // requests a new server in place of this one, without waiting
 
-	unread map[string]bool // streams of which the start has not read a block
+	unread map[string]bool // streams with blocks that were not read at the start
 
 	keeping sync.Mutex // held while a block is copied, so that it is copied once
 

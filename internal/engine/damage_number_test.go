@@ -20,8 +20,8 @@ import (
 // inBlocks is how many messages are written. They fill two blocks and begin a third.
 const inBlocks = 20
 
-// openLarge opens their stream. With such a low limit the server makes blocks as small as it can,
-// which is 32 KB.
+// openLarge opens the stream of these messages. With such a low limit the server makes blocks as
+// small as it can, which is 32 KB.
 func openLarge(t *testing.T, e *Engine) Stream {
 	t.Helper()
 	s, err := e.Stream(t.Context(), StreamConfig{Name: "large", MaxBytes: 120 << 10})

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
 
-// TestHarmedBeforeTheStop damages a block under an engine that then stops, and records the damaged
-// file at its clean stop. The next start reports the damage nevertheless.
+// TestHarmedBeforeTheStop damages a block under a running engine. At its clean stop the engine
+// records the state of the damaged file. The next start reports the damage nevertheless.
 func TestHarmedBeforeTheStop(t *testing.T) {
 	for _, h := range harms() {
 		t.Run(h.name, func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestHarmedBeforeTheStop(t *testing.T) {
 	}
 }
 
-// TestACopyIsRead checks that a copy of a store is read once, although sizes and times are those of
-// the clean stop, and not after its own clean stop.
+// TestACopyIsRead checks that the first start on a copy of a store reads it, although sizes and
+// times are those of the clean stop. After a clean stop on the copy it is not read again.
 func TestACopyIsRead(t *testing.T) {
 	filled, dir := t.TempDir(), t.TempDir()
 	manyBlocks(t, filled)

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// wrote is how many messages each kind of stream gets. All have the same size, so that the message
-// of a byte is known without reading the block.
+// wrote is how many messages each kind of stream gets. All have the same size, so the offset of a
+// byte tells which message it belongs to.
 const wrote = 60
 
 // A kept is a kind of stored data: how it is written and read.

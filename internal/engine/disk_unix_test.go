@@ -71,7 +71,7 @@ func fillDisk(dir string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
 	}
-	// The server with the fault may have met it once more while it was replaced.
+	// The server with the fault may have failed once more while it was being replaced.
 	err = write()
 	for tries := 0; errors.Is(err, ErrDisk) && tries < 10; tries++ {
 		err = write()

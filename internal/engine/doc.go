@@ -5,8 +5,8 @@
 // When a write has returned nil, its data is on disk, and survives kill -9. A later read returns
 // it.
 //
-// The package stores bytes, and knows nothing of sessions, plugins or jobs. It is not a message
-// bus: followers of a stream get the stored records.
+// The package stores bytes, and knows nothing of sessions and plugins. It is not a message bus:
+// followers of a stream get the stored records.
 //
 // # Opening
 //
@@ -47,17 +47,17 @@
 //     without an answer, the engine looks at the stored message. If that is our own write, the
 //     write has succeeded. In a bucket another writer may have replaced it, and the result is
 //     unknown: ErrUncertain.
-//   - Put and Delete of a bucket: the same id. If the server was restarted in between, and another
-//     process wrote the key at that moment, the value is written a second time, over the other one,
-//     as if it had come later.
+//   - Put and Delete of a bucket: each try has the same id. If the server was restarted in between,
+//     and another process wrote the key at that moment, the value is written a second time, over
+//     the other one, as if it had come later.
 //   - The answers about a Job may be sent twice.
 //
 // # A full disk
 //
-// After a failed write the server accepts no more writes, and only logs that. The owner reads the
-// log: the current call gets [ErrDisk], and a new server replaces the old one. Stored data can be
-// read meanwhile. A guest does not see the log. If it gets no answer, it tries to write into the
-// directory itself (disk.go).
+// After a failed write the server accepts no more writes. It says so only in its log, which the
+// owner reads: the current call gets [ErrDisk], and a new server replaces the old one. Stored data
+// can be read meanwhile. A guest does not see the log. If it gets no answer, it tries to write into
+// the directory itself (disk.go).
 //
 // # Damage
 //

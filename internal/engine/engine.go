@@ -21,8 +21,8 @@ var (
 	ErrDisk        = error(diskRefuses{})
 
 	// ErrUncertain is returned if the connection was lost during a write with a revision, and
-	// another writer has written since. Whether the first write was stored before cannot be
-	// determined any more. The caller must read the value and decide.
+	// another writer has written since. It cannot be found out any more whether the first write was
+	// stored before. The caller must read the value and decide.
 	ErrUncertain = errors.New("the connection to the engine was lost during a write: it is not known whether it was stored")
 )
 
@@ -89,11 +89,11 @@ type Size struct {
 type Stream interface {
 	// Append adds a record. When it returns nil, the record is on disk.
 	Append(ctx context.Context, r Append) (sequence uint64, err error)
-	// AppendAll adds all records or none, in their order. The disk takes as long as for one or two
-	// single records. Each record needs an id. When AppendAll returns nil, the records are on disk.
-	// After an error, [Stream].Append of each record with its id adds the missing ones. It returns
-	// [errors.ErrUnsupported] if the server is older than 2.12, or the stream is not configured for
-	// it.
+	// AppendAll adds all records or none, in their order. It takes six synced calls to the file
+	// system, for any number of records; a single record takes one. Each record needs an id. When
+	// AppendAll returns nil, the records are on disk. After an error, [Stream].Append of each
+	// record with its id adds the missing ones. AppendAll returns [errors.ErrUnsupported] if the
+	// server is older than 2.12, or the stream is not configured for it.
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, the oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
@@ -120,7 +120,7 @@ type Stream interface {
 
 // An Append is a record to be added.
 type Append struct {
-	Topic string // "" in Read, ReadBack, Follow and Last means every topic
+	Topic string // "" is a topic here; in the methods that take a topic, it means every topic
 	Data  []byte
 	ID    string  // a second record with this id within a minute is not added; "": no id
 	After *uint64 // ErrConflict unless this is the topic's last sequence number; nil: no condition

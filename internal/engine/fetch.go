@@ -112,7 +112,7 @@ type getRequest struct {
 func body(r getRequest) []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // numbers and encoded names always have JSON
+		panic(err) // numbers and encoded names can always be encoded as JSON
 	}
 	return b
 }

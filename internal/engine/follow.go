@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// The server sends a heartbeat if there is nothing new. After two missing ones the follower
-	// asks again: if a server dies, the places of its followers are gone, and in a cluster the
-	// connection may be to another server. An embedded engine has only one server, and can send
-	// heartbeats less often.
+	// A follower has a place on the server: a consumer of NATS, which sends it the messages. The
+	// server sends a heartbeat if there is nothing new. After two missing ones the follower asks
+	// again: if a server dies, its places are gone, and in a cluster the connection may be to
+	// another server. An embedded engine has only one server, and can send heartbeats less often.
 	heartbeatCluster, heartbeatEmbedded = 2 * time.Second, 15 * time.Second
 	// forgetAfter is when the server deletes the place of a follower that has gone without deleting
 	// it.
@@ -61,12 +61,12 @@ type tail struct {
 	f      func(stored) error
 
 	after uint64   // the last message that f has seen
-	there []uint64 // the sequence numbers after an earlier message, when the stream was last asked; see missing
+	there []uint64 // numbers of messages that the stream had when it was last asked; see missing
 	err   error    // the error of f
 }
 
-// run follows while the connection lasts and the server keeps the place. It returns an error only
-// if trying again is useless.
+// run follows while the connection lasts and the server keeps the place. It returns an error if
+// trying again is useless, or [ErrUnavailable].
 func (t *tail) run(ctx context.Context) error {
 	life, err := t.link.wait(ctx)
 	if err != nil {
@@ -108,10 +108,10 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 	}
 }
 
-// passedOver reports whether the server left out a message between the last one and this one. The
-// server was never seen to do so, but its own count of messages would not show it. A missing number
-// may belong to a deleted message, so passedOver asks the stream. It does so only for followers of
-// all messages, because a filter leaves gaps everywhere.
+// passedOver reports whether the server left out a message between the last one and this one. No
+// server was ever seen to do so. But if one did, the numbers that it gives the messages of a place
+// would show no gap. A missing number may belong to a deleted message, so passedOver asks the
+// stream. It does so only for followers of all messages, because a filter leaves gaps everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {

@@ -29,7 +29,7 @@ func followWithLoss(t *testing.T, e *Engine, name string, records int) {
 	s := openStream(t, e, name).(*stream)
 	fillStream(t, s, records)
 	got := newReading(records)
-	follower := &tail{backing: s.backing, filter: s.root + ">", beat: time.Second, f: func(m stored) error { // a busy machine is late
+	follower := &tail{backing: s.backing, filter: s.root + ">", beat: time.Second, f: func(m stored) error { // long enough for a busy machine
 		if len(got.sequences) == 0 {
 			takeNext(t, s.backing)
 		}

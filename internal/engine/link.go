@@ -185,7 +185,7 @@ func (l *link) attempt(bound, ctx context.Context, f func(context.Context) error
 // passing reports whether an error may be gone at the next try.
 func passing(err error) bool {
 	for _, e := range []error{
-		context.Canceled, context.DeadlineExceeded, // of the attempt; do checks the caller's own
+		context.Canceled, context.DeadlineExceeded, // of the attempt; tryAgain checks the caller's own
 		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, errReplacing,
 		nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
 	} {

@@ -107,8 +107,8 @@ func fitting(s, text string) (string, error) {
 }
 
 // Any, as a part of a topic between slashes, matches any one part. Below, as the last part, matches
-// one or more parts. They are for [Stream].Read, ReadBack, Follow, Last and Purge. A record cannot
-// have such a topic.
+// one or more parts. They are for the methods of [Stream] that take a topic. A record cannot have
+// such a topic.
 const (
 	Any   = "\x00any"
 	Below = "\x00below"

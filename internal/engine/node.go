@@ -172,8 +172,9 @@ func (n *node) dial() (net.Conn, error) {
 		if n.server.JetStreamEnabled() && !n.faults.isPending() {
 			return n.server.InProcessConn()
 		}
-		// The server gives up its store if the disk is full. A new server shows whether it is still
-		// full. Or the server has cut off a block, and a new one gets its undamaged records back.
+		// There are two reasons. If the disk is full, the server gives up its store, and a new one
+		// shows whether the disk is still full. If the server has cut off a block, the start of a
+		// new one gets the undamaged records back.
 		n.log.Warn("engine: the server must be replaced: restarting it")
 		if err := n.stop(); err != nil {
 			return nil, err

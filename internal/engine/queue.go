@@ -70,7 +70,7 @@ func (q *queue) join(ctx context.Context) error {
 			Durable:       workers,
 			AckPolicy:     jetstream.AckExplicitPolicy,
 			AckWait:       q.config.AckWait,
-			MaxDeliver:    -1, // Take drops them: the server would keep items that it no longer delivers
+			MaxDeliver:    -1, // no limit: Take drops such items, which the server would keep and no longer deliver
 			MaxAckPending: -1,
 		})
 		return err

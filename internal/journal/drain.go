@@ -9,8 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// How many events are written at once. The engine syncs every write, and that takes the time. One
-// write of many events takes as long as about ten single writes, so fewer are written one by one.
+// How many events are written at once. The engine syncs every write, which takes most of the time.
+// One write of many events takes as long as about ten single writes. So fewer than minTogether
+// events are written one by one.
 const (
 	minTogether      = 16
 	maxTogether      = 256
@@ -45,9 +46,9 @@ func (j *Journal) drain() {
 // droppedKind is the kind of the event that says how many events are missing before it.
 const droppedKind = "events.dropped"
 
-// recordDropped writes an event with the number of events that were dropped since the last one, for
-// readers of the journal. It returns the number that has been reported so far. If it cannot write,
-// the next call reports them.
+// recordDropped writes an event for readers of the journal, with the number of events that were
+// dropped since the last such event. It returns the number that has been reported so far. If it
+// cannot write, the next call reports them.
 func (j *Journal) recordDropped(told uint64) uint64 {
 	total := j.Dropped()
 	if total == told {

@@ -241,8 +241,8 @@ var (
 	partUnescapes = strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00")
 )
 
-// topic returns a pattern for the topics of the selected events. It matches more of them if the
-// filter has several kinds.
+// topic returns a pattern for the topics of the selected events. If the filter has several kinds,
+// the pattern matches events of every kind.
 func (f Filter) topic() string {
 	if f.Session == "" && len(f.Kinds) == 0 && f.Turn == "" {
 		return "" // every topic, of the earlier layout too

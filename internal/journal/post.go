@@ -137,7 +137,7 @@ func (j *Journal) Close() error {
 }
 
 // wait waits for the goroutine to end. After closeTimeout every further write fails at once, so
-// that it ends.
+// that the goroutine ends.
 func (q *queue) wait() error {
 	before := q.dropped.Load()
 	timer := time.AfterFunc(closeTimeout, q.cancel)

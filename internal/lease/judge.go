@@ -32,15 +32,16 @@ type Judge struct {
 	stale map[string]staleBeat
 }
 
-// A staleBeat is an old heartbeat, and since when the judge has seen no newer one by the monotonic
-// clock.
+// A staleBeat is an old heartbeat. since is when the judge began to wait for a newer one, by the
+// monotonic clock.
 type staleBeat struct {
 	revision uint64
 	since    time.Time
 }
 
-// Ask decides about the holder h of a key; lastBeat returns its last heartbeat. The error says why
-// nothing can be taken over from a holder that has died.
+// Ask decides about the holder h of a key; lastBeat returns its last heartbeat. An error with
+// [Free] says why nothing can be taken over from a dead holder yet. An error with [Held] is that of
+// lastBeat.
 func (j *Judge) Ask(ctx context.Context, key string, h Holder, lastBeat func(context.Context) (Heartbeat, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)

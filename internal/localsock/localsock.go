@@ -42,8 +42,8 @@ func RuntimeDir() string {
 }
 
 // Listen listens for programs of the same user. The caller must know that no other process listens
-// there: an existing socket is taken as left by a process that has ended, and removed. Any other
-// file in its place is an error.
+// there: an existing socket counts as a leftover of a process that has ended, and is removed. Any
+// other file in its place is an error.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -81,9 +81,9 @@ func removeLeft(path string) error {
 
 // CheckDir refuses a directory in which another user could have created the socket, or could
 // replace it. It is also for directories of data, because a user who can replace files controls the
-// data. A directory in a place where everybody can create directories must belong to the user
-// alone. A directory that the user chose may be readable by others, and may belong to root, who can
-// do anything anyway. Root may use the directories of any user.
+// data. [RuntimeDir] may be in a place where everybody can create directories, so it must belong to
+// the user alone. A directory that the user chose may be readable by others, and may belong to
+// root, who can do anything anyway. Root may use the directories of any user.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -127,10 +127,11 @@ func Dial(path string) (net.Conn, error) {
 // of any socket.
 const takeName = "new.sock"
 
-// Take is [Listen] for a socket on which another process may be listening. New callers reach the
-// new listener from one moment to the next, and at no time is there no listener. The other process
-// keeps the connections that were made before. Only one process at a time may call Take. The socket
-// is not removed when the listener is closed: [Leave] removes it.
+// Take is [Listen] for a socket on which another process may be listening. The new listener
+// replaces the other one in one step, so a caller always reaches one of the two. Windows is the
+// exception: it cannot rename sockets. The other process keeps the connections that were made
+// before. Only one process at a time may call Take. The socket is not removed when the listener is
+// closed: [Leave] removes it.
 func Take(path string) (*net.UnixListener, error) {
 	if !renames {
 		l, err := Listen(path)

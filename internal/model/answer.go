@@ -29,8 +29,9 @@ func readError(resp *http.Response) error {
 	return &answeredError{status: resp.StatusCode, header: resp.Header, body: body}
 }
 
-// notStream returns an error if the response does not come from a model server: a web page or
-// another JSON answer with a successful status, or events in a compression that was not requested.
+// notStream returns an error if the response does not come from a model server: it is a web page or
+// a JSON document with a successful status, or its events are in a compression that was not
+// requested.
 func notStream(resp *http.Response) error {
 	if packed := resp.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 		return &notStreamError{kind: "the encoding " + quote(packed)}

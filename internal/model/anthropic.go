@@ -24,7 +24,7 @@ func (m *anthropicModel) sign(h http.Header, key config.Secret) {
 	}
 }
 
-// anthropicEvent is one event of the stream. Its data has the kind; its name should have it too.
+// anthropicEvent is one event of the stream. Its kind is in its data, and should also be its name.
 type anthropicEvent struct {
 	Type    looseText
 	Index   looseInt

@@ -7,8 +7,9 @@
 //
 // # Opening
 //
-// A [Config] names the provider and the model. [Open] finds the base URL and the key, and reaches
-// nothing yet. [Offline] makes an offline model from a [Script]; a test that needs a model uses it.
+// A [Config] names the provider and the model. [Open] finds the base URL and the key, and contacts
+// no server yet. [Offline] makes an offline model from a [Script]; a test that needs a model uses
+// it.
 //
 //	Open ─ site.resolve            base URL, key (endpoint.go)
 //

@@ -95,7 +95,7 @@ func legal(s string, limit int) string {
 	return out
 }
 
-// hashed returns s with a hash of the text of at its end, within limit.
+// hashed returns the beginning of s and a hash of another text, together within limit.
 func hashed(s, of string, limit int) string {
 	sum := sha256.Sum256([]byte(of))
 	end := "_" + hex.EncodeToString(sum[:4])

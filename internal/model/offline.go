@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
-// offline is a model without a network. It plays a script, and echoes the user without one or after
-// its end.
+// offline is a model without a network. It plays a script. Without one, or after its end, it echoes
+// the user.
 //
 // It stores nothing between calls. The next reply of the script follows from the number of the
 // assistant's messages in the conversation. So one script serves any number of sessions, and a

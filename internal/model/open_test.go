@@ -224,7 +224,7 @@ func TestAnUnencryptedKeyIsWarnedOf(t *testing.T) {
 	}
 }
 
-// idleFor makes a reply that hangs end soon.
+// idleFor returns a short limit of silence for a reply that hangs, so that the test ends soon.
 func idleFor(r modeltest.Reply) time.Duration {
 	if r.Hang {
 		return 20 * time.Millisecond

@@ -182,7 +182,7 @@ func sendable(c ToolCall) json.RawMessage {
 }
 
 // prepareTools names the tools and repairs their schemas. Of two tools with one name it keeps the
-// first, because providers refuse both.
+// first, because providers refuse a request with both.
 func prepareTools(tools []Tool, names toolNames) []Tool {
 	seen := make(map[string]bool, len(tools))
 	var out []Tool

@@ -22,7 +22,7 @@ const (
 	maxScript = 1 << 20
 	// maxScriptTokens limits its tokens, because some steps of the YAML parser take quadratic time.
 	maxScriptTokens = 20_000
-	// maxDelay limits the pause before each word, against a wrong unit.
+	// maxDelay limits the pause before each word, so that a wrong unit is an error.
 	maxDelay = 10 * time.Second
 )
 

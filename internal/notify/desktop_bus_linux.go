@@ -129,7 +129,7 @@ func (c card) hints() map[string]dbus.Variant {
 	switch {
 	case c.soundName() != "":
 		hints["sound-name"] = dbus.MakeVariant(c.soundName())
-	case c.loud != nil: // sound is false: if it is true, there is a name
+	case c.loud != nil: // loud is false, because a card with loud = true has a sound name
 		hints["suppress-sound"] = dbus.MakeVariant(true)
 	}
 	return hints

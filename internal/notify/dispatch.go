@@ -29,7 +29,7 @@ const (
 	Dropped    Result = "dropped"    // too many were waiting, or the host ended first
 )
 
-// A Delivery is a message that is done with, and its result.
+// A Delivery is a message and its result.
 type Delivery struct {
 	Route    string
 	Message  Message

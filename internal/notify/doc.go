@@ -3,8 +3,8 @@
 //
 // The package reads only a driver's own keys of a manifest. It knows messages about agents, not
 // agents. It does not have the driver "plugin": the hub calls plugins, and a caller that wants the
-// same rate limits for them wraps them in a [Sender]. Its queue does not outlast the process, since
-// delivery is best effort.
+// same rate limits for them wraps them in a [Sender]. Messages that wait are lost when the process
+// ends, since delivery is best effort.
 //
 // # The way of one message
 //

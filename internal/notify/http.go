@@ -291,9 +291,9 @@ func formLines(form string) string {
 	return strings.Join(lines, "\n")
 }
 
-// client returns c, or a default client, that follows a redirect only to the same host and with the
-// same method. Otherwise the message and its token would go to another host, or a GET without the
-// message would count as sent.
+// client returns a copy of c, or of a default client, that follows a redirect only to the same host
+// and with the same method. Otherwise the message and its token would go to another host, or a GET
+// without the message would count as sent.
 func client(c *http.Client) *http.Client {
 	var own http.Client
 	if c != nil {

@@ -21,7 +21,7 @@ type Marks interface {
 func InMemory() Marks { return &memory{values: make(map[string][]byte)} }
 
 type memory struct {
-	mu     sync.Mutex // protects kept
+	mu     sync.Mutex // protects values
 	values map[string][]byte
 }
 

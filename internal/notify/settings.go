@@ -159,7 +159,7 @@ func (s *settings) oneOf(key string, allowed ...string) string {
 	return ""
 }
 
-// level reads a number on a service's scale, or its name; names begin with that of the lowest
+// level reads a number on a service's scale, or its name; names[0] is the name of the lowest
 // number. It returns nil if the key is absent.
 func (s *settings) level(key string, lowest, highest int, names []string) *int64 {
 	if s.Value(key).Kind() != document.String {

@@ -50,7 +50,7 @@ func slackText(m Message) string {
 	return slackEscape(headline + "\n" + rest)
 }
 
-// slackEscape escapes the three characters that are special for Slack. Without them a text cannot
+// slackEscape escapes the three characters that are special for Slack. An escaped text cannot
 // mention @channel (<!channel>) or hide a link.
 func slackEscape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)

@@ -19,7 +19,7 @@
 // A plugin is asked what it was asked in the recording, whatever the plugins before it answer now.
 // So a difference always comes from that plugin, and one plugin can be replayed without the others.
 //
-// It is not the journal, which a daemon writes about its own turns: the journal has no tool calls,
-// and leaves out long payloads. Complete events of it can be saved as a recording. docs/tracing.md
-// describes the format.
+// A recording is not the journal, which a daemon writes about its own turns: the journal does not
+// record calls of plugins' tools, methods and commands, and leaves out long payloads. Complete
+// events of the journal can be saved as a recording. docs/tracing.md describes the format.
 package recording

@@ -94,7 +94,7 @@ func givenBefore(o *hook.Outcome) (first json.RawMessage, given []json.RawMessag
 		}
 		given[i] = first
 	}
-	for i := range given { // up to the first change it is the event's
+	for i := range given { // up to the first change it is the event's own payload
 		given[i] = nil
 		if o.Steps[i].Changed {
 			break

@@ -22,7 +22,7 @@ var generated = []struct {
 	{pattern.New(`\b(?:[0-9A-Z]{26}|[a-z]{2,8}_[0-9a-z]{26})\b`), "{id}"}, // ULIDs, our own ids, and the texts of crypto/rand.Text
 }
 
-// Fields whose numbers are moments or durations.
+// Fields whose numbers are moments, durations or process ids.
 var (
 	timeField = pattern.New(`(?i)(^|_)(ts|time|timestamp|now|date|epoch)$|_at$|(Time|Timestamp|At)$`)
 	spanField = pattern.New(`(?i)(^|_)(duration|elapsed|latency|took|uptime)(_(s|ms|us|ns|seconds|millis))?$|^pid$`)
@@ -34,7 +34,7 @@ var idField = pattern.New(`(?i)^(request|trace|span|correlation)_?id$`)
 // A normal makes two sides comparable: values that may differ from run to run become equal.
 type normal struct {
 	exact  bool              // only the ignored fields become equal
-	places *strings.Replacer // paths of both sides: recorded texts are sent again
+	places *strings.Replacer // paths of both sides: a plugin that is sent recorded texts may answer with recorded paths
 	ignore []ignored
 }
 

@@ -41,7 +41,7 @@ type Difference struct {
 	Plugin  string        `json:"plugin"`
 	Dialect string        `json:"dialect"`
 	Name    string        `json:"name"`              // the hook, tool, method or command
-	Problem string        `json:"problem,omitempty"` // why it was not played: the plugin or its hook no longer exists
+	Problem string        `json:"problem,omitempty"` // why nothing was compared, for example: the plugin no longer exists
 	Changes []hook.Change `json:"changes,omitempty"` // old is recorded, new is current
 }
 

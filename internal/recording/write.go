@@ -39,7 +39,7 @@ type Recorder struct {
 
 	mu       sync.Mutex // protects the fields below
 	to       io.Writer  // nil: closed
-	file     *os.File   // the same as to if it is FILE.partial, which is locked; nil: a stream of the caller
+	file     *os.File   // FILE.partial, which is locked; then to is the same file. nil: to is a stream of the caller
 	header   Header
 	headed   bool                             // the header is written
 	known    map[string]bool                  // plugins that are already written, by dialect and name
@@ -140,7 +140,8 @@ func (r *Recorder) Record(t *pluginhost.Traffic) {
 	r.add(newEntry(t, r.began, s))
 }
 
-// add numbers an entry, and writes it or that it was left out.
+// add numbers an entry and writes it. If it does not fit, add writes a line that says so. When the
+// file is full, add only counts the entry as left out.
 func (r *Recorder) add(e Entry) {
 	if e.Dir == r.header.Dir {
 		e.Dir = ""

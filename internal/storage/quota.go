@@ -43,10 +43,10 @@ const (
 // is not used. A later refusal corrects that: it counts everything, once the record has not changed
 // for quietTime.
 type account struct {
-	turn chan struct{} // a mutex of capacity 1: one change at a time in this process
+	turn chan struct{} // a channel of capacity 1, used as a mutex: one change at a time in this process
 
 	// The fields below are protected by turn.
-	known    bool // used and revision are those of the record when it was last read
+	known    bool // used and revision are those of the record when this process last read or wrote it
 	used     entry.Usage
 	revision uint64    // of the record; 0: there is no record
 	same     uint64    // the revision at the last refusal

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Keep copies a block that the server is about to rebuild, which cuts it off. It returns nil if
-// every record of the block is undamaged, or if this damage is already reported.
+// Keep copies a block that the server is about to rebuild. The server cuts off the rebuilt block at
+// its first damaged record. Keep returns nil if every record of the block is undamaged, or if this
+// damage is already reported.
 //
 // The server waits meanwhile with the block locked, so the file does not change while it is read.
 func Keep(dir, path string, now time.Time) (*Report, error) {
@@ -58,7 +59,7 @@ func keepWithIndex(dir, path string, now time.Time, x *index) (*Report, error) {
 	return r, nil
 }
 
-// pending reports whether a block was copied while the server ran, and waits for its repair at the
+// pending reports whether a block was copied while the server ran, and will be repaired only at the
 // next start.
 func pending(dir, stream string, number uint32) (bool, error) {
 	open, err := Unacknowledged(dir)
@@ -260,7 +261,8 @@ func boolInt(b bool) int {
 }
 
 // KeepAll calls Keep for every block of a stream. It is used if the server does not say which block
-// it is about to rebuild. The last block may end in the middle of a write.
+// it is about to rebuild. If only the last record of the last block is incomplete, that is no
+// damage: a write may be running.
 func KeepAll(dir, name string, now time.Time) ([]*Report, error) {
 	all, err := places(dir)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// copyTries is how often a stream is read again because the server replaced its files meanwhile, or
-// is just creating it: it creates one file after the other, each synced. The pauses between the
-// tries double, from a millisecond to a second.
+// copyTries is how often a stream is read again. That is necessary if the server replaced its files
+// meanwhile. It is also necessary while the server creates the stream: it creates and syncs one
+// file after the other. The pauses between the tries double, from a millisecond to a second.
 const copyTries = 12
 
 // Copy reads the files of all streams, also while a server uses them, and calls each with the files
@@ -147,7 +147,7 @@ func (p place) copyMeta() ([]copied, error) {
 		state, err := os.ReadFile(filepath.Join(dir, "o.dat"))
 		if err == nil {
 			meta = append(meta, copied{name: "obs/" + c.Name() + "/o.dat", text: state})
-		} else if !errors.Is(err, fs.ErrNotExist) { // a consumer that has done nothing yet
+		} else if !errors.Is(err, fs.ErrNotExist) { // a consumer that has done nothing yet has no o.dat
 			return nil, err
 		}
 		files = append(files, meta...)

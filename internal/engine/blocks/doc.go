@@ -3,9 +3,9 @@
 // package looks first: it copies such a block aside, and replaces it by a block with all undamaged
 // records.
 //
-// The package never talks to a server. While a server uses a directory, only Keep, Unread and
-// Reports may be used on it. It knows the format of one version of nats-server, [ServerVersion],
-// and a test checks that.
+// The package never talks to a server. While a server uses a directory, only Copy, Keep, KeepAll,
+// Note, Unread, Reports and Unacknowledged may be used on it. It knows the format of one version of
+// nats-server, [ServerVersion], and a test checks that.
 //
 //	Open                    before the server starts
 //	├─ readSeal             sizes and times at the last clean stop; no block of an unchanged stream is read
@@ -13,7 +13,7 @@
 //	│  └─ scan              record by record; after damage it searches for the next undamaged record
 //	├─ stream.findings      what is damaged, truncated, emptied or missing, with counts
 //	└─ repairer.repair      copies, rewrites, reports
-//	Keep                    while the server runs: it is about to cut off a block
+//	Keep                    while the server runs, before it cuts off a block
 //	Unread.Check            while the server runs: a block that Open has not read
 //	Seal                    after the server has stopped
 //	└─ place.doubtful       lengths and sequence numbers of blocks that have changed since Open

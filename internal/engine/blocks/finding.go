@@ -205,9 +205,10 @@ func (c *count) lost(n uint32) int {
 	return len(lost)
 }
 
-// gap notes which messages are missing around an offset. If there is no number before or behind it,
-// their count is unknown, and at least one is noted, unless the index has every message or a write
-// was interrupted there.
+// gap notes which messages are missing around an offset: those between the numbers before and
+// behind it. Without a number before it, they begin with the first message of the index; without an
+// index only the last of them is noted. Without a number behind it, one message is noted, unless
+// others are noted already, the index has every message, or a write was interrupted there.
 func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	s := c.stream
 	before, after := s.around(n, offset)

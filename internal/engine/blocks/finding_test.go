@@ -28,7 +28,7 @@ func made(blocks map[uint32][]uint64) *stream {
 }
 
 // TestLostWithoutAnIndex counts lost messages by the numbers around the damage. The count is a
-// lower bound if there are none.
+// lower bound if there are no such numbers.
 func TestLostWithoutAnIndex(t *testing.T) {
 	for _, c := range []struct {
 		rule   string

@@ -35,7 +35,7 @@ func (x indexed) live() int {
 	return max(n, 0)
 }
 
-// has reports whether the block has, or had, a message that is not deleted.
+// has reports whether the index lists a message of the block, and not as deleted.
 func (x indexed) has(sequence uint64) bool {
 	return sequence >= x.first && sequence <= x.last && (x.deleted == nil || !x.deleted.Exists(sequence))
 }

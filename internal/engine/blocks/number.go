@@ -61,8 +61,8 @@ func (s *scanned) doubted(r record) bool {
 	return false
 }
 
-// count adds the message to the lost ones, unless the index has named it. The index of a server
-// that has read the block says that the message was deleted.
+// count adds the message to the lost ones, unless it is there already because the index lists it.
+// The index does not list it if a server has read the block: that server treats it as deleted.
 func (m misnumbered) count(lost map[uint64]bool) {
 	for n := range lost {
 		if n > m.before && n < m.after {

@@ -18,8 +18,8 @@ type Options struct {
 }
 
 // Open prepares a data directory for the server. It copies blocks that the server would cut off,
-// and replaces them by blocks with all of their undamaged records. It returns its findings, or nil,
-// and the blocks that it has not read, and removes the seal.
+// and replaces them by blocks with all of their undamaged records. It returns its findings, or nil
+// if there are none, and the blocks that it has not read. It also removes the seal.
 //
 // The caller must hold the lock of the directory. After an error, such as a block that cannot be
 // read or copied, the server must not start.
@@ -38,8 +38,8 @@ func Open(dir string, o Options) (*Report, *Unread, error) {
 	return m.report, m.unread, Unseal(dir)
 }
 
-// giveUp removes the copies of a report after which nothing was changed. The next start makes them
-// again.
+// giveUp removes the report and its copies, unless a file of the store may have been changed. The
+// next start makes them again.
 func (m *repairer) giveUp() error {
 	if m.report == nil || m.changed {
 		return nil

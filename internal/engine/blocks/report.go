@@ -21,7 +21,7 @@ const (
 	stampLayout = "2006-01-02T15-04-05.000000000Z"
 )
 
-// A Report lists the findings of one time. It has its own directory, with copies of the blocks.
+// A Report lists what was found at one time. It has its own directory, with copies of the blocks.
 type Report struct {
 	Dir      string    `json:"dir"`
 	Time     time.Time `json:"time"`

@@ -52,7 +52,7 @@ func (s *stream) dropIndex() error {
 }
 
 // holdLast keeps the server from using the sequence numbers of lost messages again. It writes a
-// mark with the last number into its own block, as the server does when its last messages are gone.
+// mark with the last number into a new block, as the server does when its last messages are gone.
 func (s *stream) holdLast() error {
 	if s.index == nil || s.index.last <= s.top() {
 		return nil

@@ -34,7 +34,7 @@ type unreadStream struct {
 }
 
 // readIndex reads the server's index of the last clean stop. It must be called before the server
-// has run for long.
+// replaces the index, which it does every two minutes.
 func (s *unreadStream) readIndex() {
 	if s.indexed {
 		return
