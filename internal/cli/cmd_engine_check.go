@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -56,10 +57,15 @@ type checkJSON struct {
 func (a *app) showCheck(r *engine.CheckResult) {
 	o := a.screen()
 	a.printf("%s\n", a.place(r.Dir))
-	switch {
-	case r.Running != 0:
-		a.printf("  process %d runs the engine, so no block was read; end it to read them all\n", r.Running)
-	case r.Read != nil:
+	fine := "nothing is damaged"
+	if r.Read == nil {
+		who := "another process"
+		if r.Running != 0 {
+			who = fmt.Sprintf("process %d", r.Running)
+		}
+		fine = "it has found no damage so far"
+		a.printf("  %s runs the engine, so no block was read; end it to read them all\n", who)
+	} else {
 		a.printf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "message"))
 		for _, f := range r.Read.Findings {
 			a.printf("  %s %s\n", o.Paint(render.StyleRed, "damaged:"), render.Line(f.String()))
@@ -73,7 +79,7 @@ func (a *app) showCheck(r *engine.CheckResult) {
 	}
 	a.showReports(r.Reports)
 	if r.OK() {
-		a.printf("  %s\n", o.Paint(render.StyleGreen, "nothing is damaged"))
+		a.printf("  %s\n", o.Paint(render.StyleGreen, fine))
 	} else {
 		a.printf("  %s patchbay engine repair\n", o.Paint(render.StyleGreen, "fix:"))
 	}

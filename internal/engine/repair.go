@@ -48,8 +48,8 @@ func holdStopped(dir string) (*fileLock, error) {
 // A CheckResult is the result of a check of a data directory.
 type CheckResult struct {
 	Dir     string          `json:"dir"`
-	Running int             `json:"running,omitempty"` // the process that runs the engine; in that case no block was read
-	Read    *blocks.Checked `json:"read,omitempty"`    // nil: no block was read
+	Running int             `json:"running,omitempty"` // the process that runs the engine; 0: none, or not known
+	Read    *blocks.Checked `json:"read,omitempty"`    // nil: an engine runs, so no block was read
 	Reports []Report        `json:"reports"`           // found before, and not acknowledged
 }
 
