@@ -59,7 +59,7 @@ type PluginWriter interface {
 type PluginRow struct {
 	Name    string
 	Dialect string
-	State   string // ready | broken | disabled | skipped | unsupported
+	State   string // ready | broken | disabled | skipped | unsupported | left out
 	Version string
 	Hooks   []string // in the dialect's own words
 	Tools   []string
