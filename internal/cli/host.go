@@ -23,7 +23,7 @@ type needs func(pluginhost.Candidate) bool
 
 // options returns the options of a host as the global flags say.
 func (a *app) options(n needs) *pluginhost.Options {
-	starting, stopping := a.onStarting(), a.onStopping() // before the logger, because all of them write to the terminal
+	starting, stopping := a.onStarting(), a.onStopping() // before the logger, which must know the live line to write above it
 	return &pluginhost.Options{
 		OnStarting: starting,
 		OnStopping: stopping,
