@@ -102,7 +102,7 @@ type problem struct {
 	err  error
 	kind kind   // empty: classify derives it from err
 	fix  string // how to fix it; empty: unknown
-	told bool   // stdout has it already, so it is not printed again
+	told bool   // the user has seen it already, so it is printed only as JSON
 }
 
 func (p *problem) Error() string { return p.err.Error() }

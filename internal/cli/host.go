@@ -103,8 +103,8 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 }
 
 // withPlugin is withHost for a command about one plugin. It first opens the plugins whose names are
-// known or can be guessed from their files. Only if none of them has the name does it start the
-// others to ask for theirs.
+// known or can be guessed from their files. If none of them has the name, it starts the others to
+// ask for their names.
 func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {
