@@ -39,7 +39,7 @@ func (r Rule) Same(other Rule) bool {
 	return r.Exact == other.Exact && slices.Equal(r.Prefix, other.Prefix) && r.Any == other.Any
 }
 
-// valid returns an error for a rule that this package did not write.
+// valid checks a rule that comes from the file or from a caller.
 func (r Rule) valid() error {
 	switch {
 	case (r.Exact == "") == (len(r.Prefix) == 0):
@@ -102,8 +102,8 @@ func Typed(words []string) (Rule, error) {
 	return Rule{Prefix: words, Any: true}, nil
 }
 
-// shellWords is [Words] if the shell tool runs /bin/sh. The shell of Windows has other rules, so
-// nothing matches there.
+// shellWords is [Words] if the shell tool runs /bin/sh. The shell of Windows has other rules, so no
+// prefix matches there.
 func shellWords(line string) ([]string, bool) {
 	if runtime.GOOS == "windows" {
 		return nil, false
@@ -111,9 +111,9 @@ func shellWords(line string) ([]string, bool) {
 	return Words(line)
 }
 
-// Command returns the command line in the arguments of a call of the shell tool. ok is false for a
-// call with several such arguments that differ only in case, because the tool would use only the
-// last of them.
+// Command returns the command line in the arguments of a call of the shell tool. ok is false if not
+// exactly one argument is named cmd. Upper and lower case count as the same, as for the tool, which
+// would use the last of several.
 func Command(arguments json.RawMessage) (line string, ok bool) {
 	n, fields := 0, rawjson.Fields(arguments, rawjson.Space(arguments, 0))
 	for fields.Next() {

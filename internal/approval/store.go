@@ -40,8 +40,8 @@ type kept struct {
 	Projects map[string][]Rule `json:"projects"` // by the absolute path of the project
 }
 
-// read reads the file. A missing file has no rules. A file with anything that this package did not
-// write is an error, and allows nothing.
+// read reads the file. A missing file has no rules. A file that is not valid JSON, or has an
+// invalid rule, is an error and allows nothing.
 func (s Store) read() (kept, error) {
 	text, err := plainfile.Read(s.Path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// maxListed bounds the walk through the working directory: more files than a person chooses from,
-// read in well under a second.
+// maxListed limits how many files and directories [List] visits. A person does not choose from
+// more, and visiting so many takes well under a second.
 const maxListed = 20_000
 
 // List returns the paths of the regular files below dir. It skips hidden directories and those with
-// generated or foreign files.
+// generated or third-party files.
 func List(ctx context.Context, dir string) []string {
 	var out []string
 	seen := 0

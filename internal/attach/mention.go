@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Mentions returns the words of a text that begin with @, without it. An @ inside a word, as in a
-// mail address, is not a mention.
+// Mentions returns the words of a text that begin with @, without the @. An @ inside a word, as in
+// a mail address, is not a mention.
 func Mentions(text string) []string {
 	var out []string
 	for i, r := range text {

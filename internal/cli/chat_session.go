@@ -145,7 +145,7 @@ func (c *conversation) open(ctx context.Context) (err error) {
 	return err
 }
 
-// end tells the plugins that the session is over. A session without a message is deleted.
+// end tells the plugins that the session is over. A session without a message is deleted instead.
 func (c *conversation) end(ctx context.Context) error {
 	var released error
 	if c.release != nil {

@@ -255,8 +255,8 @@ func (a *app) openConversation(ctx context.Context, core *daemon.Core, f chatFla
 	return c, nil
 }
 
-// approver returns the approver for tools that change things. If it asks the user on the terminal,
-// *asks is set to it.
+// approver returns the approver for tools that change things. If tools need a question to the user,
+// it sets *asks to the approver that asks on the terminal.
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:

@@ -114,7 +114,7 @@ func (a *app) printSettings(settings []config.Setting) error {
 		if s.Source == config.FromDefault {
 			value.Style = render.StyleDim
 		}
-		from := render.Cell{Text: a.settingOrigin(s), Style: originStyle(s.Source), Whole: true} // its end is the line
+		from := render.Cell{Text: a.settingOrigin(s), Style: originStyle(s.Source), Whole: true} // it ends with the number of the line
 		if a.OutTTY {
 			from.Text = a.place(from.Text)
 		}

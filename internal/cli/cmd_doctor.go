@@ -147,8 +147,8 @@ func countFindings(n int, s pluginhost.Severity) string {
 }
 
 // examineEngine returns damage to the store of an embedded engine, and a disk that cannot be
-// written. It reads blocks only if the engine does not run and their files have changed since it
-// last stopped.
+// written. It reads the stored data only if the engine does not run, and only the files that have
+// changed since the engine last stopped cleanly.
 func (a *app) examineEngine() []pluginhost.Finding {
 	dir, err := a.engineDir("")
 	if err != nil {

@@ -125,7 +125,7 @@ func refusal(out *hook.Outcome) error {
 	if out.Verdict != hook.Deny {
 		return nil
 	}
-	if failure := out.Failure(); failure != nil { // its fix is not on stdout
+	if failure := out.Failure(); failure != nil { // stdout does not show its fix, so the error is printed too
 		return &problem{kind: kindRefused, err: fmt.Errorf("%s was refused, because a plugin failed: %w", out.Point, failure)}
 	}
 	text := fmt.Sprintf("%s was refused by %s", out.Point, out.By)

@@ -131,7 +131,8 @@ func (a *app) answerHook(ctx context.Context, agent codehook.Agent, r hookroad.R
 	return answer, err
 }
 
-// hookDir returns the first of these directories that exists.
+// hookDir returns the first of these directories that exists, or else the directory for temporary
+// files.
 func hookDir(dirs ...string) string {
 	i := slices.IndexFunc(dirs, func(dir string) bool {
 		info, err := os.Stat(dir)

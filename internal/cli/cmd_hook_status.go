@@ -65,7 +65,8 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 	return states, append(faults, hookinstall.Doubles(all)...), ctx.Err()
 }
 
-// tryHook starts the installed command as the agent would, and asks Codex whether it would run it.
+// tryHook starts the installed command as the agent would. If the agent is Codex, it also asks
+// Codex whether the hooks are approved.
 func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) (faults []hookinstall.Fault, proof hookinstall.Proof) {
 	if len(in.Faults) == 0 {
 		proof = prober.Probe(ctx, in)
@@ -79,7 +80,7 @@ func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Inst
 	return faults, proof
 }
 
-// unapproved asks Codex which of our hooks it would not run.
+// unapproved asks Codex which of our hooks are not approved.
 func unapproved(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) []hookinstall.Fault {
 	hooks, err := prober.AskCodex(ctx)
 	if err != nil {

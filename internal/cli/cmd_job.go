@@ -33,8 +33,9 @@ told of failures. Patchbay looks for agents in the directories of [jobs] dirs.
 // jobPoints lists the points at which plugins can take part in jobs.
 var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
 
-// withJobs opens the engine and the plugins that take part in jobs. It first ends runs whose
-// process has died, so that no command shows them as running, or waits for them, if no daemon runs.
+// withJobs opens the engine and the plugins that take part in jobs. It first ends the runs whose
+// process has died, because there may be no daemon that does it. Otherwise a command could show
+// such a run as running, or wait for it.
 func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true, OnlyNamed: true},
 		func(core *daemon.Core) error {

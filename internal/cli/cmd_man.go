@@ -115,8 +115,8 @@ func (a *app) writeManPages(root *cobra.Command, dir string, words []string) err
 	return nil
 }
 
-// manFile returns the argument of man for the first page in a directory. With a slash in it, man
-// reads it as a file, wherever it searches for pages.
+// manFile returns the argument of man for the first page in a directory. If the argument has a
+// slash, man opens it as a file, and does not search for a page of that name.
 func manFile(dir string) string {
 	file := filepath.Join(dir, "patchbay.1")
 	if !strings.ContainsRune(file, filepath.Separator) {

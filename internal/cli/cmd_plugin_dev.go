@@ -268,5 +268,5 @@ func (d *devRun) commandLines(ctx context.Context) <-chan string {
 	return lines
 }
 
-// devName returns the name of the plugin in the status line until it is first ready.
+// devName returns the name that the status line shows while the plugin is not ready.
 func devName(path string) string { return cmp.Or(filepath.Base(path), path) }

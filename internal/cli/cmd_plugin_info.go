@@ -88,7 +88,7 @@ type pluginInfoJSON struct {
 }
 
 // askDaemonAbout returns the state of a plugin in the running daemon, or nil if there is none. The
-// processes and counters of this command are its own.
+// plugins that this command starts are other processes, with their own counters.
 func (a *app) askDaemonAbout(ctx context.Context, name string) (*daemon.RunningPlugin, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {

@@ -218,8 +218,9 @@ func (w *wrapped) Show(c command.Command) error {
 }
 
 // result returns the result as plugins left it. Fields that they left out are those of the program,
-// so that no plugin turns a failure into a success unless it says so. A string is stdout. Another
-// value is an error after the program has run, and is shown as text if a plugin answered instead.
+// so that no plugin turns a failure into a success unless it says so. A result that is a string
+// becomes stdout. Any other value that is not an object of this form is an error if the program has
+// run. If a plugin answered instead of the program, the value is shown as text.
 func (w *wrapped) result(c command.Command) (programResult, error) {
 	result := w.told
 	var text string

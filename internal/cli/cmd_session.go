@@ -82,9 +82,9 @@ func shortIDs(list []session.Summary) []string {
 const mostCompleted = 100
 
 // completeSessions returns the ids of sessions that begin with typed, with their titles, the newest
-// first. `session list` prints ids without ses_; if typed begins such an id, the ids have no ses_
-// either, because a shell drops offers that do not begin with typed. If own is set, sessions of
-// other agents are left out.
+// first. `session list` prints ids without ses_. If typed is the beginning of such an id, the
+// returned ids have no ses_ either, because a shell drops offers that do not begin with typed. If
+// own is set, sessions of other agents are left out.
 func (a *app) completeSessions(ctx context.Context, own bool, typed string) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()

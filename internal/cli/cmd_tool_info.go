@@ -70,7 +70,7 @@ func parameters(schema json.RawMessage) []parameter {
 	}
 	out := make([]parameter, len(names))
 	for i, name := range names {
-		_ = json.Unmarshal(object.Properties[name], &out[i]) // the schema true has no fields
+		_ = json.Unmarshal(object.Properties[name], &out[i]) // the schema of an argument may be just true, which has no fields
 		out[i].name, out[i].required = name, i < len(object.Required)
 	}
 	return out

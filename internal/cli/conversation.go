@@ -66,7 +66,7 @@ func (c *conversation) Tools() []chat.Tool { return c.core.Tools() }
 // UseModel sets the model that answers.
 func (c *conversation) UseModel(name string) error { return c.core.UseModel(name) }
 
-// Intercepts reports whether a plugin reads messages before the model does.
+// Intercepts reports whether a plugin can change messages before the model reads them.
 func (c *conversation) Intercepts() bool {
 	return c.core.Alters(c.Session().ID, c.plugins, hook.TurnInput)
 }

@@ -102,7 +102,7 @@ type problem struct {
 	err  error
 	kind kind   // empty: classify derives it from err
 	fix  string // how to fix it; empty: unknown
-	told bool   // stdout has it already, so it is not printed again
+	told bool   // the user has seen it already, so it is printed only as JSON
 }
 
 func (p *problem) Error() string { return p.err.Error() }
@@ -198,9 +198,9 @@ type fixer interface {
 	Fix() string
 }
 
-// visiblePart returns a space and the innermost directory above a path that can be seen. The rights
-// of this directory are the likely reason why the path cannot be used. For a relative path it
-// returns "", because the path may be relative to another directory than ours.
+// visiblePart returns the innermost directory above a path that can be seen, quoted and after a
+// space. The rights of this directory are the likely reason why the path cannot be used. For a
+// relative path it returns "", because the path may be relative to another directory than ours.
 func visiblePart(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""

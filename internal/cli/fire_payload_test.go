@@ -8,7 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// TestPayloadFaults checks what fire says about payloads that a point does not have in this form.
+// TestPayloadFaults checks what fire says about payloads whose fields are not those of the point.
 func TestPayloadFaults(t *testing.T) {
 	const fields = "; the fields are command, args, flags, result, timestamp"
 	for payload, want := range map[string][]payloadFault{

@@ -23,7 +23,7 @@ type needs func(pluginhost.Candidate) bool
 
 // options returns the options of a host as the global flags say.
 func (a *app) options(n needs) *pluginhost.Options {
-	starting, stopping := a.onStarting(), a.onStopping() // before the logger, because all of them write to the terminal
+	starting, stopping := a.onStarting(), a.onStopping() // before the logger, which must know the live line to write above it
 	return &pluginhost.Options{
 		OnStarting: starting,
 		OnStopping: stopping,
@@ -103,8 +103,8 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 }
 
 // withPlugin is withHost for a command about one plugin. It first opens the plugins whose names are
-// known or can be guessed from their files. Only if none of them has the name does it start the
-// others to ask for theirs.
+// known or can be guessed from their files. If none of them has the name, it starts the others to
+// ask for their names.
 func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {

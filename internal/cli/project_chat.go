@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// askProject asks the user, before a conversation, about plugins of the project without a decision.
-// The answer is valid for exactly the files that were shown.
+// askProject asks the user before a conversation whether to trust the project's plugins, if the
+// user has not decided about them yet. The answer is valid for exactly the files that were shown.
 func (a *app) askProject(ctx context.Context) error {
 	p, err := a.projectNamed(nil)
 	if err != nil {

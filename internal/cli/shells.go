@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bashWords defines the function of the bash-completion package that cobra's script for bash needs,
-// where that package is not loaded.
+// bashWords defines a function that cobra's script for bash needs. The function belongs to the
+// bash-completion package. bashWords defines it only where that package is not loaded.
 //
 //go:embed shells_bash.sh
 var bashWords string

@@ -12,7 +12,8 @@ import (
 // streams holds the three files of a program in the foreground.
 type streams struct{ in, out, err stream }
 
-// A stream is one of them: our own file, or the program's end of a pipe that a goroutine copies.
+// A stream is stdin, stdout or stderr of that program: our own file, or the program's end of a pipe
+// that a goroutine copies.
 type stream struct {
 	file     *os.File
 	captured *bytes.Buffer // the output of the pipe, if it is captured
@@ -86,8 +87,8 @@ func (s *streams) close() error {
 }
 
 // signals returns the signals to pass on to a program in the foreground. A terminal sends the
-// signals of its keys to the program itself. Patchbay only catches these, so that they do not end
-// it: the program decides what they mean.
+// signals of its keys to the program itself. Patchbay only catches these signals, so that they do
+// not end Patchbay. The program decides what they mean.
 func (a *app) signals() (<-chan os.Signal, func()) {
 	pass, ignore := make(chan os.Signal, 16), make(chan os.Signal, 1)
 	keys := pass

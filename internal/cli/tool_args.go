@@ -51,7 +51,8 @@ func shortFor(full, name string) bool {
 	return strings.HasSuffix(full, "_"+name) || strings.HasSuffix(full, "."+name)
 }
 
-// toolArguments returns the arguments of a call: those of --args, replaced by NAME=VALUE pairs.
+// toolArguments returns the arguments of a call: those of --args, and the NAME=VALUE pairs. A pair
+// replaces an argument of the same name.
 func toolArguments(t pluginhost.Tool, args json.RawMessage, pairs []string) (json.RawMessage, error) {
 	object, err := rawjson.Parse(args)
 	if err != nil {

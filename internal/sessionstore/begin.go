@@ -118,7 +118,7 @@ func (t *Turn) writeBegan(ctx context.Context) error {
 	return nil
 }
 
-// abandon ends a turn that could not begin but may have written that it has.
+// abandon ends a turn that could not begin but may have written that it has begun.
 func (t *Turn) abandon(ctx context.Context, err error) error {
 	if errors.Is(err, session.ErrNotFound) {
 		return err

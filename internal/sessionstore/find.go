@@ -14,7 +14,8 @@ import (
 // was used last. Each needs one request to the engine.
 const lookBack = 50
 
-// lookFar limits how many sessions of all directories are read to find them.
+// lookFar limits how many sessions of all directories are read to find those. The limit counts only
+// after the first was found.
 const lookFar = 1000
 
 // An AmbiguousError reports that several session ids begin with the given prefix.

@@ -17,14 +17,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// leaseTTL is how long a session of a process on another machine stays taken after its last
-// heartbeat. The holder sends a heartbeat three times in that period, so that two can get lost, as
-// happens when the engine moves to another process or machine.
+// leaseTTL is how long a process on another machine keeps a session after its last heartbeat. The
+// holder sends three heartbeats in that period, so that two can get lost. This happens when the
+// engine moves to another process or machine.
 const leaseTTL = 15 * time.Second
 
 // A claim says who runs a turn. It is part of the entry with which the turn begins, and holds until
-// the end of the turn is written. Every entry of the turn is a heartbeat, and so is a copy of the
-// claim in a bucket.
+// the end of the turn is written. Every entry of the turn counts as a heartbeat. The holder also
+// writes a copy of the claim to a bucket again and again, and each copy is a heartbeat.
 type claim struct {
 	Token  string       `json:"token"` // unique: its holder recognizes the claim after an answer was lost
 	Owner  string       `json:"owner"` // for people
@@ -161,9 +161,9 @@ func youngest(now, a, b time.Time) time.Duration {
 	return min(first, second)
 }
 
-// stamp writes a heartbeat for another holder's turn, which gives it the engine's present time.
-// This is needed if the clock was set back and the last heartbeat is in the future. The holder
-// itself does so with its next heartbeat.
+// stamp writes a heartbeat in the place of another holder. The engine gives the heartbeat its
+// present time. This is needed if the clock was set back and the last heartbeat is in the future. A
+// living holder corrects this itself with its next heartbeat.
 func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) error {
 	data, err := json.Marshal(c)
 	if err == nil {
@@ -184,14 +184,14 @@ func (l *sessionLease) keep() {
 
 func (l *sessionLease) renewing(ctx context.Context) {
 	defer close(l.done)
-	until := time.Now().Add(l.ttl) // the engine's time is a little earlier: it wrote the claim before
+	until := time.Now().Add(l.ttl) // for the engine the lease ends a little earlier, because it wrote the claim before this line
 	for {
 		if pause.For(ctx, l.ttl/3) != nil {
 			return
 		}
 		start := time.Now()
-		// A process that was stopped for longer than the lease lasts still checks who holds the
-		// session.
+		// If the process was stopped for longer than the lease lasts, until has passed. The process
+		// still gets time to check who holds the session.
 		deadline := later(until, start.Add(l.ttl/3))
 		if err := l.renewBy(ctx, deadline); ctx.Err() != nil {
 			return
@@ -275,7 +275,7 @@ func (t *Turn) checkHeld(ctx context.Context) error {
 	t.mu.Lock()
 	known := t.state.last
 	t.mu.Unlock()
-	if k.Sequence <= known || k.Turn == t.id { // otherwise it is not an entry that this turn is just writing
+	if k.Sequence <= known || k.Turn == t.id { // we know the entry, or this turn is just writing it
 		return nil
 	}
 	return t.overtaker(ctx)

@@ -12,8 +12,8 @@ import (
 )
 
 // slack is the number of places by which the order of the records may differ from the order of
-// creation times. At most that many sessions are created at the same time, each with its time taken
-// before its record is written.
+// creation times. They differ if sessions are created at the same time, because the time of a
+// session is taken before its record is written. We assume that at most slack sessions are.
 const slack = 64
 
 // Page returns sessions in the order of [Store.List]. Its cost does not depend on their number. A
@@ -71,7 +71,7 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, e
 func (o *order) nextPlaces(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
 	count += slack + 1 // the order of the last ones is not certain, and [orderBuilt] may be among them
-	if at != nil {     // up to slack of them come before it in the list
+	if at != nil {     // up to slack places with higher numbers come after at in the list
 		before = at.sequence + slack + 1
 		count += slack
 	}

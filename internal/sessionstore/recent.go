@@ -13,14 +13,13 @@ const (
 	maxNews = 128
 )
 
-// A window holds the newest places that were read before. Places never change, so only the places
-// that were written since must be read, from any process. A window never changes either; a new one
-// replaces it.
+// A window holds the newest places that were read before. Places never change, so only those must
+// be read that any process has written since. A window never changes either; a new one replaces it.
 //
 // It may contain places that were removed since. Their sessions no longer exist, which is noticed
 // when the session is read.
 type window struct {
-	places []place // sorted by sequence number: every place after after and up to last
+	places []place // sorted by sequence number: every place with a number above after, up to last
 	after  uint64  // 0: there are no older places
 	last   uint64
 }
@@ -83,8 +82,8 @@ func (o *order) current(ctx context.Context, last uint64) (*window, error) {
 	return w, nil
 }
 
-// keep makes a window of the newest places, the last first. last was the end of the order before
-// they were read.
+// keep makes a window of the newest places, which are listed with the newest first. The number last
+// was the end of the order before they were read.
 func (o *order) keep(newest []place, last uint64, all bool) {
 	w := &window{last: last}
 	if len(newest) > 0 {

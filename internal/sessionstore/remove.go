@@ -62,8 +62,8 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 }
 
 // checkNotOpen returns a [session.BusyError] if a living process has the session open. It deletes
-// the marks of dead processes. Marks of processes on other machines do not count, because nothing
-// is known about these; only their turns count.
+// all other marks: those of dead processes, and those of processes on other machines, because
+// nothing is known about these. A turn of such a process still counts.
 func (s *Store) checkNotOpen(ctx context.Context, id string) error {
 	if !validID(id) {
 		return notFound(id)

@@ -10,10 +10,11 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// replay reads a conversation without the sequence numbers and times of its entries, of which only
-// the last is known. This takes a fraction of the time. It cannot tell where an open turn began,
-// and it knows only the compaction that the last entry names. In these cases, and if an entry is
-// broken, it returns nil: the caller must read the conversation with the numbers.
+// replay reads a conversation without the sequence numbers and times of its entries, except those
+// of the last one. This takes a fraction of the time. It returns nil if a turn is open, because it
+// cannot tell where that turn began. It also returns nil if there is another compaction than the
+// one that the last entry names, if another process is writing, and if an entry is broken. The
+// caller must then read the conversation with the numbers.
 func (p *parts) replay(ctx context.Context, id string, last *kept) (*state, error) {
 	if last.Status == "" || last.Status == session.Began { // a turn is open
 		return nil, nil
@@ -58,7 +59,7 @@ func decodeSaid(data []byte) (*kept, error) {
 }
 
 // plain decodes a common entry: a message with only role and text, or a status. It returns false
-// for other entries, which encoding/json decodes in several times as long.
+// for other entries. encoding/json decodes those, and takes several times as long.
 func (k *kept) plain(data []byte) bool {
 	k.Entry = session.Entry{}
 	fields := rawjson.Fields(data, 0)

@@ -206,8 +206,8 @@ func (p *parts) tryUpdate(ctx context.Context, id string, f func(*session.Sessio
 // deleting the remains of an earlier Delete that was interrupted.
 //
 // The record is deleted first and the transcript later. [Store.Begin] reads the record after its
-// first entry. So either that entry is there to be deleted, or Begin notices that the session is
-// gone and deletes it.
+// first entry. So either Delete finds that entry, or Begin notices that the session is gone and
+// deletes the entry itself.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	p, err := s.open(ctx)
 	if err != nil {

@@ -73,8 +73,9 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// TestNothingRunsTwice checks that a session is not taken over while a process still runs that its
-// dead holder started, because the guardian was killed too. The error names that process.
+// TestNothingRunsTwice: the holder of a session is dead, but a process that it started still runs,
+// because the guardian was killed too. The session is not taken over, and the error names that
+// process.
 func TestNothingRunsTwice(t *testing.T) {
 	needHolders(t)
 	s := lasting(openEngine(t, t.TempDir()))

@@ -58,7 +58,7 @@ func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error
 }
 
 // load reads a conversation from its last compaction on, which the newest entry names. If a turn is
-// open, load reads from the beginning of that turn.
+// open that began before the compaction, load reads from the beginning of that turn.
 func (p *parts) load(ctx context.Context, id string) (*state, error) {
 	return p.advance(ctx, id, &state{})
 }
@@ -133,7 +133,8 @@ func replies(e *session.Entry) int {
 }
 
 // A line is the stored form of an entry. The engine adds the sequence number. The newest line says
-// where a reader must begin; a line of an earlier version does not, which means at the beginning.
+// where a reader must begin. If an earlier version wrote that line, it does not say so, and the
+// reader begins at the first line.
 type line struct {
 	Turn       string              `json:"turn"`
 	Time       time.Time           `json:"time"`

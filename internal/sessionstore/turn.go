@@ -53,7 +53,7 @@ func (t *Turn) ID() string { return t.id }
 func (t *Turn) Session() session.Session { return t.session }
 
 // Context returns a context that ends with the context given to [Store.Begin], with [Turn.End], or
-// when the lease is lost. Then its cause is an [ErrLost] that says why.
+// when the lease is lost. If the lease is lost, its cause is an [ErrLost] that says why.
 func (t *Turn) Context() context.Context { return t.ctx }
 
 // Messages returns the conversation with compactions applied. The caller must not change the list,
@@ -129,7 +129,7 @@ func (t *Turn) finish(ctx context.Context, status session.Status) error {
 // not be written, as on a full disk, this store treats the claim as ended, so that its next turn
 // does not wait.
 func (t *Turn) handOver() {
-	t.writing <- struct{}{} // a running write knows that the turn has ended
+	t.writing <- struct{}{} // waits for a running write, which stops because the turn has ended
 	defer func() { <-t.writing }()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +140,7 @@ func (t *Turn) handOver() {
 		t.parts.abandoned.add(t.lease.claim.Token)
 		return
 	}
-	mine := *t.state // for callers that still ask: the next turn adds to the other one
+	mine := *t.state // a copy for callers that still ask: the next turn adds to the original
 	t.parts.tails.put(t.session.ID, t.state)
 	t.state = &mine
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // writeTries limits how often an entry is sent whose result is unknown. writePause is the pause
-// before the second try, and doubles after that. The engine retries on its own before.
+// before the second try, and doubles after that. The engine has already retried on its own then.
 const (
 	writeTries = 5
 	writePause = 50 * time.Millisecond
@@ -96,7 +96,7 @@ func isFinal(err error) bool {
 }
 
 // send tries to write an entry once. [engine.ErrConflict] means that an earlier entry of our own
-// was already in its place, which is known now.
+// was already in its place. That entry now belongs to the known conversation.
 func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 	after := t.state.last
 	sequence, err := t.parts.transcripts.Append(ctx, engine.Append{Topic: t.session.ID, Data: data, ID: id, After: &after})
@@ -132,8 +132,8 @@ func (t *Turn) catchUp(ctx context.Context, data []byte) error {
 }
 
 // adopt adds a written entry to the conversation. It decodes the written bytes, so that this
-// process has the same as others will read. Entries whose result was unknown were meant for the
-// same place, so they were not written.
+// process has the same as others will read. Other entries whose result was unknown were meant for
+// the same place, so they were not written.
 func (t *Turn) adopt(r engine.Record) error {
 	k, err := decodeKept(r)
 	if err != nil {

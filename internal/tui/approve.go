@@ -40,7 +40,8 @@ func (a *Approver) Begin(p approval.Project) {
 	clear(a.always)
 }
 
-// project returns the stored rules of the session's project; nil if there are none.
+// project returns the session's project, which stores its rules; nil if commands are not
+// remembered.
 func (a *Approver) project() *approval.Project {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 // calls counts the running calls to the [Conversation], so that none outlives the program: an
 // interrupted turn still has to be stored.
 type calls struct {
-	mu     sync.Mutex // protects closed, and the step from it to running
+	mu     sync.Mutex // protects closed; begin holds it until the call is counted
 	closed bool
 	done   sync.WaitGroup
 }

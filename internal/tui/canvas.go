@@ -49,7 +49,7 @@ type termCanvas struct {
 	resting time.Time // when the size counts as stable after a change
 	waiting []string  // finished lines that wait until then
 
-	size  func() (width, height int, err error) // asks the terminal; nil: out is none
+	size  func() (width, height int, err error) // asks the terminal; nil: out is not a terminal
 	other time.Time                             // since when the terminal has a size that was not reported
 }
 
@@ -273,7 +273,7 @@ func silenced(out io.Writer) io.Writer {
 }
 
 // releasing releases the terminal before Bubble Tea gives it to another program or to the shell.
-// Bubble Tea does not export the type of the message that precedes another program.
+// Bubble Tea does not export the type of the message that runs another program: see [execMessage].
 func releasing(c canvas) func(tea.Model, tea.Msg) tea.Msg {
 	return func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if _, suspended := msg.(tea.SuspendMsg); suspended || reflect.TypeOf(msg) == execMessage {

@@ -85,8 +85,8 @@ func (s *consoleScreen) do(k ConsoleKey, choice int) tea.Cmd {
 	}
 }
 
-// An execution is a function that uses the terminal, as Bubble Tea calls it. The function opens the
-// terminal itself.
+// An execution lets Bubble Tea run a function as if it were a program that uses the terminal. The
+// function opens the terminal itself.
 type execution struct{ do func() error }
 
 func (e *execution) Run() error        { return e.do() }

@@ -12,7 +12,7 @@ type contextSize struct {
 	about  bool // our estimate, not the model's count
 }
 
-// counted sets the count of a reply: what the model read, and what it has added.
+// counted sets the size after a reply: the tokens that the model read, and those of the reply.
 func (c *contextSize) counted(u model.Usage) {
 	if n := u.Input + u.Output; n > 0 {
 		*c = contextSize{tokens: n}

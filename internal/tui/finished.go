@@ -68,9 +68,9 @@ func (s *screen) scrollReply() {
 	s.printer.add(kind, t.stream.scroll(s.look, min(s.look.liveRoom()/2, liveReply)))
 }
 
-// liveReply is how many lines of a reply are live before the finished ones are printed, which look
-// the same. The number is small: a terminal that becomes lower pushes its upper rows into the
-// scrollback, and rows of the live part would be there twice.
+// liveReply is how many lines of a reply are live before its finished lines are printed. Printed
+// lines look the same. The number is small: a terminal that becomes lower pushes its upper rows
+// into the scrollback, and rows of the live part would be there twice.
 const liveReply = 4
 
 // printText prints a whole reply.

@@ -16,8 +16,8 @@ import (
 const (
 	maxInputLines = 10      // the tallest input; a longer text scrolls
 	maxInput      = 1 << 20 // characters of a message
-	// A paste that is longer than this is a mark in the input, and is inserted when the message is
-	// sent. It cannot be edited or read there.
+	// The input shows a mark in the place of a paste that is longer than this. The user cannot read
+	// or edit the paste there. It is inserted when the message is sent.
 	foldLines = 20
 	foldBytes = 4 << 10
 )

@@ -199,7 +199,7 @@ func TestHistoryFile(t *testing.T) {
 		}
 	})
 	t.Run("two programs at once lose nothing and leave no files behind", func(t *testing.T) {
-		h := &history{path: path(t)} // its lock stands for the moment between two programs
+		h := &history{path: path(t)} // its lock keeps the writes apart, as time does with two programs
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {

@@ -144,13 +144,13 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 		return nil
 	}
 	command, past := isCommand(text), text
-	// With a space before it, it is a message. So is the text of a paste: the user does not see how
-	// it begins.
+	// With a space before the slash, the text is a message. So is a pasted command, because the
+	// user does not see how the paste begins.
 	if command && !strings.HasPrefix(value, "/") {
 		command, past = false, " "+text
 	}
 	shell := isShell(typed) && strings.HasPrefix(value, "!")
-	if isShell(text) && !shell { // the same
+	if isShell(text) && !shell { // the same for !
 		past = " " + text
 	}
 	s.mentioned(text, value)

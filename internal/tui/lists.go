@@ -123,7 +123,7 @@ func (l look) labelled(label, text string, style render.Style) []string {
 	return hang(l.dim(head), l.paintLines(style, text, l.cols()-width))
 }
 
-// listTools prints every tool in the same way.
+// listTools prints every tool on its own line, and below it the first line of its description.
 func (s *screen) listTools(string) tea.Cmd {
 	tools := s.talk.Tools()
 	if len(tools) == 0 {

@@ -66,7 +66,7 @@ func spinner(elapsed time.Duration) string {
 	return spinnerFrames[int(elapsed/tickEvery)%len(spinnerFrames)]
 }
 
-// clock returns a waiting time: in whole seconds from one second on.
+// clock returns a waiting time: in tenths of a second up to ten seconds, and then in whole seconds.
 func clock(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:

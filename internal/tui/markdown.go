@@ -61,8 +61,8 @@ func (l look) source(language, text string, width int) []string {
 }
 
 // drawMarkdown draws text that is safe to be shown. It returns no lines if nothing is visible, as
-// with addresses that no link names. It also returns none if the parser panics: the parser is not
-// ours, and reads foreign text.
+// in a text that only defines the addresses of links. It also returns none if the parser panics:
+// the parser is not ours, and reads foreign text.
 func (l look) drawMarkdown(plain string, width int) (lines []string) {
 	defer func() {
 		if recover() != nil {

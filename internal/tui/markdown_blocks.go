@@ -116,7 +116,7 @@ func (d *drawing) paragraph(runs []run) {
 	}
 }
 
-// heading shows its level by its face, or else by the mark in the source.
+// heading shows the level of a heading by its face, or without colours by the mark in the source.
 func (d *drawing) heading(n *ast.Heading) {
 	f := face{bold: true}
 	if n.Level <= 2 {

@@ -309,8 +309,8 @@ func unescape(s string) string {
 }
 
 // reference resolves the reference at the beginning of s, and returns its length. Other text stays.
-// Names without a semicolon, which old pages have, are not references in markdown; then the
-// unresolved rest ends with the semicolon.
+// Package html also resolves names without a semicolon, which old pages have. In markdown these are
+// not references. The result of such a name still ends with the semicolon, and is not used.
 func reference(s string) (string, int) {
 	const longest = len("&CounterClockwiseContourIntegral;")
 	end := strings.IndexByte(s[:min(len(s), longest)], ';')

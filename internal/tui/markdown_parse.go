@@ -12,8 +12,8 @@ import (
 
 // newParser returns a parser for one text. It uses the parsers of goldmark's extensions, with
 // goldmark's priorities, and takes roughly linear time and memory. Goldmark alone takes more for
-// some texts: for a hundred kilobytes of "a*_" a minute, for tables all memory. These are limited,
-// and beyond the limit they are text.
+// some texts: for a hundred kilobytes of "a*_" a minute, for tables all memory. So marks, nesting
+// and tables are limited, and beyond the limit they stay text.
 func newParser() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(

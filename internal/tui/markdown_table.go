@@ -30,7 +30,7 @@ const minColumn = 8
 
 func (d *drawing) table(n *extast.Table) {
 	if n.PreviousSibling() != nil {
-		d.apart() // also in a tight list, which the parser makes of a list with a table
+		d.apart() // also in a tight list, because the parser calls every list with a table tight
 	}
 	t := table{drawing: d, align: n.Alignments, widths: make([]int, len(n.Alignments))}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {

@@ -16,7 +16,8 @@ type choice struct {
 	put         string // what the input becomes, if that is not text
 }
 
-// menu returns what the input could become; nothing if it is not a command, or is complete.
+// menu returns what the input could become; nothing if it is neither a command nor ends with a
+// mention, or if it is complete.
 func (b *inputBox) menu() []choice {
 	text := b.value()
 	if b.closed {

@@ -50,7 +50,7 @@ func (p *printer) apart() {
 	}
 }
 
-// take returns the queued lines, wrapped for the screen.
+// take returns the queued lines, cut to the width of the screen.
 func (p *printer) take(l look) []string {
 	lines := p.queue
 	p.queue = nil

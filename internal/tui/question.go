@@ -60,8 +60,8 @@ func (s *screen) questionKeys(q *question, cut bool) []string {
 	return append([]string{""}, lines...)
 }
 
-// questionBody draws what the call would do: the built-in tools as a person writes it, other tools
-// as arguments.
+// questionBody draws what the call would do: for a built-in tool as a person would write it, and
+// for other tools as the arguments.
 func (l look) questionBody(q *question) []string {
 	args, err := rawjson.Parse(q.call.Arguments)
 	if err != nil {

@@ -41,7 +41,8 @@ func (s *screen) printHistory(messages []model.Message) {
 	s.printNote(note)
 }
 
-// lastBlocks draws the last messages. If one is very long, it is drawn whole, and none before it.
+// lastBlocks draws the last messages. If they are too long, it leaves out the earlier ones. It
+// draws the last one whole, however long that is.
 func (s *screen) lastBlocks(messages []model.Message) []block {
 	calls := make(map[string]json.RawMessage)
 	for i := range messages {

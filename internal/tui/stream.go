@@ -14,7 +14,7 @@ import (
 // of a paragraph, go into the scrollback.
 type stream struct {
 	scrolled string // the part in the scrollback
-	carry    string // the line that opens the fence again in which the last cut was made
+	carry    string // if the last cut was in a fence: the line that opens this fence again
 	gap      bool   // an empty line belongs between scrolled and text
 
 	text  []byte   // the rest, which is live
@@ -22,7 +22,7 @@ type stream struct {
 	width int      // the width for which lines were drawn
 	stale bool     // text has arrived since
 	drawn time.Time
-	tried time.Time // when the text was last found not to have a cut
+	tried time.Time // the value of drawn when a cut was last looked for
 }
 
 // liveTail is how many bytes of a block are drawn while it arrives: several screens. The whole

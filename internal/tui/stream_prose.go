@@ -31,8 +31,8 @@ func (t *stream) proseCut(l look) cut {
 }
 
 // verseCut finds a cut in a paragraph whose lines are kept as they are, between two of its lines.
-// The part below is drawn by itself later, so the two lines behind the cut must show by themselves
-// that its lines must be kept.
+// The part below is drawn by itself later. So its first two lines must be enough to show that its
+// line ends are meant (see [endsEarly]).
 func verseCut(l look, text string, width int) cut {
 	lines := strings.SplitAfter(text, "\n")
 	last := len(lines) - 1 // the line that still grows
@@ -53,8 +53,9 @@ func verseCut(l look, text string, width int) cut {
 // one.
 const maxVerseTries = 4
 
-// afterDrawn returns where a text continues after the part that was drawn like this, with the marks
-// and the spaces after it. Lines may break without a space between wide characters.
+// afterDrawn returns the position in a text behind the part whose drawing is drawn. It also skips
+// the marks and the spaces behind that part. Lines may break without a space between wide
+// characters.
 func afterDrawn(text, drawn string) int {
 	rest := text
 	for _, r := range strings.ReplaceAll(drawn, " ", "") {

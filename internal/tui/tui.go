@@ -21,7 +21,7 @@ import (
 type Conversation interface {
 	Session() session.Session
 	Model() model.Info
-	History() []model.Message // the transcript so far; not empty if the session was resumed
+	History() []model.Message // the messages that the session had when it was opened here; empty for a new one
 	Plugins() []PluginRow
 	Tools() []chat.Tool
 	// UseModel switches to another model, PROVIDER:NAME, from the next turn on.
@@ -59,7 +59,7 @@ type PluginWriter interface {
 type PluginRow struct {
 	Name    string
 	Dialect string
-	State   string // ready | broken | disabled | skipped | unsupported
+	State   string // ready | broken | disabled | skipped | unsupported | left out
 	Version string
 	Hooks   []string // in the dialect's own words
 	Tools   []string
