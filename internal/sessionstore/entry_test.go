@@ -168,3 +168,6 @@ func TestClone(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// encode encodes an entry without a place in a conversation.
+func encode(e session.Entry) ([]byte, error) { return (&state{}).encode(e, nil) }

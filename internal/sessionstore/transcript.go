@@ -168,9 +168,6 @@ func (k *kept) from() uint64 {
 	return max(first, 1) - 1
 }
 
-// encode encodes an entry without a place in a conversation.
-func encode(e session.Entry) ([]byte, error) { return (&state{}).encode(e, nil) }
-
 // encode encodes an entry that follows those of the state.
 func (s *state) encode(e session.Entry, claim json.RawMessage) ([]byte, error) {
 	l := line{Turn: e.Turn, Time: e.Time, Message: e.Message, Compaction: e.Compaction, Status: e.Status,
