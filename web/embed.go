@@ -17,8 +17,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// addresses lists the first part of the page's addresses, one for each view. The page's own script
-// reads the rest of the path.
+// addresses lists the patterns of the page's addresses. The page's own script reads the path, and
+// shows the view that belongs to it.
 var addresses = []string{
 	"/{$}",
 	"/plugins", "/plugins/{name}",

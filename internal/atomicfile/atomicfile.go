@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// draftPrefix begins the name of a draft. The name is hidden, and no program looks for files with
-// it.
+// draftPrefix begins the name of a draft. A draft is thereby a hidden file, and no program looks
+// for such names.
 const draftPrefix = ".patchbay-"
 
 // Options say how a file is replaced. The zero value writes a file that only the user may read.
@@ -59,8 +59,9 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	return syncDir(root.Open(filepath.Dir(name)))
 }
 
-// Adopt renames a draft to path, for a file that is too large, or takes too long to write, for
-// [Write]. The draft must be in the same directory, flushed to disk and closed.
+// Adopt renames a draft to path. It is for a file that [Write] cannot write, because the file is
+// too large for memory or takes long to write. The draft must be in the same directory, flushed to
+// disk and closed.
 func Adopt(draft, path string) error {
 	if err := os.Rename(draft, path); err != nil {
 		return err

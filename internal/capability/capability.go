@@ -63,7 +63,7 @@ func (c Capability) hostPort() string {
 	return host + ":" + port
 }
 
-// Network reports whether c is about the network. NetNone is.
+// Network reports whether c is about the network. It is true for NetNone, too.
 func (c Capability) Network() bool {
 	return c.Kind == NetHost || c.Kind == NetAny || c.Kind == NetNone
 }

@@ -2,8 +2,8 @@ package capability
 
 import "slices"
 
-// Covers reports whether a grant of c allows everything that o allows. Paths are compared as text:
-// a path below another may be a link that leads elsewhere.
+// Covers reports whether a grant of c allows everything that o allows. A path covers only itself:
+// /a does not cover /a/b, which may be a link that leads elsewhere.
 func (c Capability) Covers(o Capability) bool {
 	switch o.Kind {
 	case NetNone:

@@ -3,5 +3,5 @@
 // (docs/protocols/kaged.md, "Capabilities"). Declarations of other dialects are translated into
 // them.
 //
-// The package grants and enforces nothing; package sandbox does.
+// The package grants nothing and enforces nothing. Package sandbox enforces the capabilities.
 package capability

@@ -13,7 +13,8 @@ var disk = sample{file: "dotagent-plugin-disk", folder: dotagentFolder, run: cal
 		return map[string]any{"ok": true}
 	})}
 
-// diary is a sink and a notifier that keeps the messages of a job.
+// diary is a sink and a notifier. It stores nothing: it only answers that it kept the message of a
+// job.
 var diary = sample{file: "dotagent-plugin-diary", folder: dotagentFolder, run: calling(
 	func(args []string, in map[string]any) any {
 		if verb(args) == "info" {

@@ -2,7 +2,7 @@ package demo
 
 import "strings"
 
-// tagger adds a flag to every git commit, and capitalizes its output.
+// tagger adds a flag to every git command, and writes the first letter of its output in upper case.
 var tagger = sample{file: "mine-plugin-tagger", folder: mineFolder + "tagger", run: calling(
 	func(_ []string, in map[string]any) any {
 		context, _ := in["context"].(map[string]any)

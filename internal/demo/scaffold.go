@@ -38,7 +38,8 @@ func str(params map[string]any, name string) string {
 	return s
 }
 
-// tidy removes surplus blanks from the user's message.
+// tidy removes surplus blanks from the user's message, and makes "please" of "pls" at its
+// beginning.
 var tidy = sample{file: "patchbay-demo-tidy", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "tidy", "version": "1.0.0", "description": "Tidies what you type", "hooks": []string{"post_user_input"}, "priority": 100},
 	func(method string, p map[string]any) reply {

@@ -14,7 +14,7 @@ import (
 
 // Limits of one key and its value.
 const (
-	MaxKey   = 512     // bytes: longer than any path, short enough to list by the thousand
+	MaxKey   = 512     // bytes: longer than most paths, short enough to list by the thousand
 	MaxValue = 4 << 20 // bytes: a kaged message has at most 4 MB, so nothing larger can arrive (docs/protocols/kaged.md)
 )
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Of returns at most that many bytes of a text, followed by … if something is missing.
+// Of shortens a text. most limits the number of its bytes. If something is missing, … is added.
 func Of[T ~string | ~[]byte](text T, most int) string {
 	if len(text) <= most {
 		return Head(text, most)
@@ -18,9 +18,9 @@ func Of[T ~string | ~[]byte](text T, most int) string {
 	return Head(text, most) + "…"
 }
 
-// Head returns the beginning of a text: at most that many bytes, without half a character at its
-// end. The result is valid UTF-8: bytes that belong to no character become U+FFFD, which has three
-// bytes.
+// Head returns the beginning of a text. most limits the number of its bytes. The result does not
+// end with half a character, and is valid UTF-8: bytes that belong to no character become U+FFFD,
+// which has three bytes.
 func Head[T ~string | ~[]byte](text T, most int) string {
 	most = max(most, 0)
 	head := string(text[:min(len(text), most)])

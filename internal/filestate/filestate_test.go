@@ -17,7 +17,8 @@ func stateOf(t *testing.T, path string) State {
 	return Of(info)
 }
 
-// TestStates: every change of a file gives it another state, also one that hides its time.
+// TestStates: every change of a file gives it another state, even if the modification time is set
+// back afterwards, where the system reports the time of change.
 func TestStates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write := func(path, text string) {

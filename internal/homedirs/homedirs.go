@@ -32,8 +32,8 @@ func (noHome) Fix() string {
 // Locate determines the directories from the environment. It creates nothing.
 //
 // $PATCHBAY_HOME moves config, data and state under one root. Otherwise the XDG variables count,
-// then their defaults below the home directory, on macOS too, because people keep their dotfiles in
-// one place across machines.
+// then $APPDATA and $LOCALAPPDATA on Windows, then the defaults of XDG below the home directory.
+// macOS is no exception, because people keep their dotfiles in one place across machines.
 func Locate(getenv func(string) string, goos string) (Dirs, error) {
 	home := homeDir(getenv, goos)
 	if root := getenv("PATCHBAY_HOME"); root != "" {

@@ -80,7 +80,8 @@ func snake(name string) string {
 	return b.String()
 }
 
-// codexConfig returns the file in which Codex stores approvals, beside that of the user's hooks.
+// codexConfig returns the file in which Codex stores approvals. It is in the same directory as the
+// file of the user's hooks.
 func codexConfig(user Place) editfile.Place {
 	return editfile.Place{Dir: filepath.Dir(user.Path()), Name: "config.toml", Mode: 0o600}
 }

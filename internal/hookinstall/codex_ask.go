@@ -20,7 +20,7 @@ type CodexHook struct {
 }
 
 // AskCodex returns the hooks that Codex knows in a project. It starts the Codex that is in PATH.
-// Only Codex can tell whether a hook is approved; it silently ignores all others.
+// Only Codex can tell whether a hook is approved; it silently ignores hooks that are not approved.
 func (p Prober) AskCodex(ctx context.Context) ([]CodexHook, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTime, fmt.Errorf("codex app-server: no answer in %s", probeTime))
 	defer cancel()

@@ -45,7 +45,8 @@ func matched(p Program, agent codehook.Agent, event string, timeout time.Duratio
 	return handlers{[]command{{Type: "command", Command: p.line(agent, event), Timeout: int64(timeout / time.Second)}}}
 }
 
-// named returns an entry for Gemini CLI: it has a name, which Gemini CLI lists, and milliseconds.
+// named returns an entry for Gemini CLI: it has a name, which Gemini CLI lists, and its timeout is
+// in milliseconds.
 func named(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return handlers{[]command{{Name: mainProgram, Type: "command", Command: p.line(agent, event), Timeout: timeout.Milliseconds()}}}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// driver calls the plugin's hooks as OpenCode does, and prints its objects afterwards.
+// driver calls the plugin's hooks as OpenCode does. For each call it prints the arguments that the
+// hook has left, or its error.
 const driver = `
 import { Patchbay } from "./patchbay.mjs"
 const hooks = await Patchbay({ directory: process.argv[2] })

@@ -15,8 +15,8 @@ type Program struct {
 	Path string   // absolute
 	Args []string // before the agent's name
 
-	// Closed is the file that lists the plugins that must agree: see package hookroad. OpenCode's
-	// plugin reads it if the program is missing.
+	// Closed is the file with the plugins without whose answer events are refused: see
+	// hookroad.Closed. OpenCode's plugin reads it if the program does not answer.
 	Closed string
 }
 

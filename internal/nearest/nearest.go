@@ -11,7 +11,7 @@ import (
 // longest is the length above which a word is not a typing error of a known one.
 const longest = 64
 
-// shortest is the length from which the beginning of a word stands for the word.
+// shortest is the minimum length of a beginning that stands for a whole word.
 const shortest = 4
 
 // Word returns the allowed word that differs from word by typing errors in at most a third of its

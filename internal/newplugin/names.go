@@ -43,8 +43,8 @@ func ruleOf(r Request) nameRule {
 	return loose
 }
 
-// CheckName says what is wrong with a name, and suggests another one. The pair must be valid; if it
-// is not known yet, the name must be one that every dialect accepts.
+// CheckName says what is wrong with a name, and suggests another one. The dialect and the language
+// must be set and valid: the rule for names depends on them.
 func CheckName(r Request) error {
 	rule := ruleOf(r)
 	switch {

@@ -38,7 +38,8 @@ func files(r Request) ([]File, error) {
 	return append(out, File{"README.md", withList(readme, out), 0o644}), nil
 }
 
-// collect adds the files of a folder, filled in. A folder that does not exist has none.
+// collect adds the files of a folder, filled in. A shared folder may be missing: then there are
+// none.
 func collect(out *[]File, dir string, r Request) error {
 	entries, err := fs.ReadDir(templates, dir)
 	if err != nil && strings.HasPrefix(dir, "_templates/shared/") {
@@ -136,7 +137,8 @@ func installed(r Request) string {
 	return "Installing copies the plugin: do it again after a change, or let `patchbay plugin dev` run it from here."
 }
 
-// withList adds the list of the plugin's files to its README. The files of an SDK are one line.
+// withList adds the list of the plugin's files to its README. A subdirectory, such as the Go SDK,
+// is one line.
 func withList(readme string, all []File) string {
 	var rows []string
 	for _, f := range all {

@@ -28,7 +28,7 @@ var ErrNoEndpoint = errors.New("no collector is named")
 const defaultTimeout = 10 * time.Second
 
 // FromEnviron returns the config for an address, such as http://127.0.0.1:4318, and the OTEL_
-// variables. The address overrides that of the variables; "" means none.
+// variables. The address overrides that of the variables, unless it is "".
 func FromEnviron(address string, getenv func(string) string) (Config, error) {
 	own := func(name string) string { // the variable for traces overrides the general one
 		if v := getenv("OTEL_EXPORTER_OTLP_TRACES_" + name); v != "" {

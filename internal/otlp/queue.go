@@ -64,8 +64,8 @@ func (q *Queue) Offer(spans []Span) {
 	}
 }
 
-// drop counts spans that are not sent. It logs the first, and then each time their number has
-// doubled. The caller holds mu.
+// drop counts spans that are not sent. It logs the first ones, and later only a call that at least
+// doubles their number. The caller holds mu.
 func (q *Queue) drop(n int, why string) {
 	before := q.counts.Dropped
 	q.counts.Dropped += uint64(n)
@@ -141,7 +141,8 @@ func (q *Queue) sendBatch(batch []Span) {
 	}
 }
 
-// Close accepts no more spans, and waits a moment until the queued ones are sent.
+// Close accepts no more spans, and waits until the queued ones are sent, but not longer than
+// closeWait. The remaining ones are dropped and counted.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	again := q.closing

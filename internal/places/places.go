@@ -16,9 +16,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// Own lists the places: configuration, agents and plugins, which plugins may read; and secrets,
-// stored data and sockets, which they may not. plugins are the directories and files in which
-// plugins were looked for or found. found are the plugins themselves, which may be links.
+// Own lists the places. Plugins may read configuration, agents and plugins. They may not read
+// secrets, stored data, sockets, or a configuration file that contains credentials. plugins are the
+// directories and files in which plugins were looked for or found. found are the plugins
+// themselves, which may be links.
 func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox.Place, error) {
 	agents, err := dirs.JobDirs(c)
 	if err != nil {
@@ -81,16 +82,16 @@ func linked(files []string, home string) []sandbox.Place {
 }
 
 // withDir returns a file as a place together with its directory, because a plugin that may write
-// the directory could replace the file. It returns the file alone if the home lies in that
-// directory, which would otherwise be closed to all plugins.
+// the directory could replace the file. It returns the path alone if it is a directory itself, or
+// if the directory of the file contains the home: otherwise no plugin could write to the home.
 func withDir(path, home string) sandbox.Place {
 	info, err := os.Stat(path)
 	return sandbox.Place{Path: path, WithDir: err == nil && !info.IsDir() && !within(home, filepath.Dir(path))}
 }
 
-// Projects lists the places in which projects configure plugins: of the project at work, and of
-// each project whose root a grant opens for writing. work is a project's root, or empty. Other
-// projects within a granted directory are not known here.
+// Projects lists the places in which projects configure plugins: of the current project, and of
+// each project whose root a grant opens for writing. work is the root of the current project, or
+// empty. Other projects within a granted directory are not known here.
 func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	roots := []string{work}
 	for _, g := range grants {
@@ -114,7 +115,8 @@ func hasSecret(c *config.Config) bool {
 }
 
 // copies returns the copies that editors and other programs leave beside a file with secrets, under
-// names that contain the file's name: "secrets.toml~". They lie in the directory of the real file.
+// names that contain the file's name: "secrets.toml~". If the file is a link, it looks in the
+// directory of the link and in that of the real file.
 func copies(file string) []sandbox.Place {
 	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) != filepath.Dir(file) {
 		return append(beside(real), beside(file)...)
@@ -135,7 +137,7 @@ func beside(file string) []sandbox.Place {
 }
 
 // named returns the files that a configuration names: credentials, certificates and the script of
-// the model. A missing file cannot be hidden.
+// the model. It leaves out missing files, which cannot be hidden.
 func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 	var list []sandbox.Place
 	for _, f := range []struct {
@@ -161,8 +163,9 @@ func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 // Patchbay's own.
 var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
-// programs returns the running program. The program that builds its sandboxes may lie beside it. A
-// plugin that could replace one of them would run outside of any sandbox at the next start.
+// programs returns the running program with its directory. The program that builds the sandboxes
+// may be in that directory, too. If a plugin could replace one of these programs, it would run
+// outside of any sandbox at the next start.
 func programs(home string) []sandbox.Place {
 	path, err := os.Executable()
 	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {
@@ -185,8 +188,7 @@ func dotagent(secrets string) []sandbox.Place {
 	return list
 }
 
-// within reports whether a path is a directory or lies in it. Nothing lies in a directory without a
-// name.
+// within reports whether a path is a directory or lies in it. It is false if dir is empty.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return dir != "" && err == nil && filepath.IsLocal(rel)

@@ -26,7 +26,7 @@ const (
 type Options struct {
 	Environ  []string
 	Dialects []string // only plugins of these; nil: of all
-	Called   string   // the directory's original name, if it is a copy under another one; "": its own
+	Called   string   // the original name of the directory, if the directory is a copy with another name; "": it has its own name
 	Sole     bool     // for All: the directory was made for one file, which is a plugin whatever it looks like
 }
 
@@ -151,7 +151,8 @@ func level(dir string, o Options) []dialect.Found {
 	return sure
 }
 
-// pick chooses one of several plugins: one of dotagent, or the one that has the directory's name.
+// pick chooses the only plugin of dotagent. Otherwise it chooses the only plugin with the
+// directory's name, or the only plugin of all.
 func pick(dir string, all []dialect.Found) (dialect.Found, error) {
 	for _, likely := range []func(dialect.Found) bool{
 		func(f dialect.Found) bool { return f.Dialect == dotagent },

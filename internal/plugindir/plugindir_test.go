@@ -36,7 +36,8 @@ func tree(t *testing.T, files map[string]string) string {
 
 func id(f dialect.Found) string { return f.Dialect + ":" + f.Name }
 
-// TestOneAndAll: plugin test, plugin dev and plugin install find the same plugins.
+// TestOneAndAll: `plugin test` and `plugin dev` use One, and `plugin install` uses All. They find
+// these plugins.
 func TestOneAndAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string

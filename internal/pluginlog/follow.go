@@ -20,7 +20,8 @@ type Follower struct {
 	offset int64
 }
 
-// Follow returns at most the last most lines, and a follower for the lines after them.
+// Follow returns the last lines, and a follower for the lines after them. most limits the number of
+// the lines, not of those that the follower reads.
 func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
 	f := &Follower{path: s.File(dialect, name)}
 	lines, _, err := readFrom(rotatedPath(f.path), 0)

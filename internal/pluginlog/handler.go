@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Tee returns a handler that stores the records about plugins of level info and above, and passes
-// on the records that next wants.
+// Tee returns a handler that stores records that are about a plugin and have level info or above.
+// It passes on the records that next wants.
 func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{take: s.appendLine, next: next} }
 
 // Watch returns a handler that passes records on to next. For a record about a plugin it calls tell

@@ -19,8 +19,8 @@ func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
 	return s, slog.New(s.Tee(next)), &passed
 }
 
-// TestKept: records about a plugin, of level info and above, are stored without secrets, and passed
-// on unchanged.
+// TestKept: records about a plugin, of level info and above, are stored without secrets. The next
+// handler gets only the records that it wants.
 func TestKept(t *testing.T) {
 	s, log, passed := newLog(t)
 	about := log.With("plugin", "shout", "dialect", "scaffold")
@@ -43,7 +43,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestASecretIsNotCutInTwo: of a secret at the place where a long line is cut, no part is stored.
+// TestASecretIsNotCutInTwo: if a long line is cut within a secret, no part of the secret is stored.
 func TestASecretIsNotCutInTwo(t *testing.T) {
 	s := &Store{Dir: t.TempDir(), Secrets: func() []string { return []string{"hush-hush"} }}
 	if err := s.appendLine("scaffold", "words", Line{Text: strings.Repeat("x", maxLine-4) + "hush-hush"}); err != nil {
@@ -69,7 +69,8 @@ func TestNamesLeadNowhere(t *testing.T) {
 	}
 }
 
-// TestBounded: a log has two files at most, each with its bound, and several writers lose no line.
+// TestBounded: also with several writers, a log has at most two files, none of them is too large,
+// and the newest lines are kept.
 func TestBounded(t *testing.T) {
 	s, _, _ := newLog(t)
 	var all sync.WaitGroup

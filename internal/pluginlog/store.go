@@ -144,7 +144,7 @@ func rotate(path string) (err error) {
 	return os.Rename(path, rotatedPath(path))
 }
 
-// Lines returns at most the last most lines of a plugin's log.
+// Lines returns the last lines of a plugin's log. most limits their number.
 func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	var all []Line
 	for _, path := range []string{rotatedPath(s.File(dialect, name)), s.File(dialect, name)} {
@@ -172,7 +172,7 @@ func readFrom(path string, offset int64) (lines []Line, end int64, err error) {
 	if err != nil {
 		return nil, offset, err
 	}
-	text := make([]byte, min(max(info.Size()-offset, 0), 2*maxFile)) // bounded: a follower reads often
+	text := make([]byte, min(max(info.Size()-offset, 0), 2*maxFile)) // limited, because a file that could not be rotated grows
 	n, _ := f.ReadAt(text, offset)                                   // the end of the file is not an error
 	text = text[:n]
 	whole := bytes.LastIndexByte(text, '\n') + 1

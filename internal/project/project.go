@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Root returns the nearest directory upwards from dir that is under version control, or dir itself.
-// Symbolic links are followed, so that a project has one root on every path to it. A directory that
-// does not exist is used as it is written.
+// Root returns the nearest directory, from dir upwards, that contains .git. If there is none, it
+// returns dir. Symbolic links are followed, so that a project has one root on every path to it. A
+// directory that does not exist is used as it is written.
 func Root(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

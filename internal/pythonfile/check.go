@@ -9,10 +9,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
-// Check describes code as a plugin of that name, without saving it. Code that is not a plugin is a
-// [*CodeError]. The code runs in a sandbox with nothing but the interpreter and its packages, and
-// the error says if that may be why it fails. Without a sandbox the code is only read:
-// docs/protocols/python.md, rows P30 to P33.
+// Check describes code as a plugin of that name, without saving it. For code that is not a plugin
+// it returns a [*CodeError]. The code runs in a sandbox with nothing but the interpreter and its
+// packages, and the error says if that may be why it fails. Without a sandbox the code is only
+// read: docs/protocols/python.md, rows P30 to P33.
 func (f Files) Check(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -23,8 +23,8 @@ func (f Files) Check(ctx context.Context, name, content string) (Source, error) 
 	return s, err
 }
 
-// CheckFile does the same for the code in a file, wherever it is and whatever its name. A
-// [*CodeError] has the file's path.
+// CheckFile does the same as [Files.Check] for the code in a file, wherever it is and whatever its
+// name. A [*CodeError] has the file's path.
 func (f Files) CheckFile(ctx context.Context, path string) (Source, error) {
 	content, err := read(path)
 	if err != nil {
@@ -69,8 +69,8 @@ func Decorated(path string) bool {
 	return err == nil && python.Decorated(content)
 }
 
-// path returns the file of the plugin of that name. A name under which no plugin can be saved is
-// [ErrBadName].
+// path returns the file of the plugin of that name. For a name under which no plugin can be saved
+// it returns [ErrBadName].
 func (f Files) path(name string) (string, error) {
 	path, err := python.Path(f.host.Env(), name)
 	if err != nil {

@@ -23,7 +23,7 @@ func (f Files) Parser(ctx context.Context) (*Parser, error) {
 	return &Parser{inspector}, nil
 }
 
-// Parse checks code without running it. Code that is not a plugin is a [*CodeError].
+// Parse checks code without running it. For code that is not a plugin it returns a [*CodeError].
 func (p *Parser) Parse(ctx context.Context, content string) error {
 	_, err := p.inspector.Inspect(ctx, python.Draft{Name: draftName, Content: content})
 	return err

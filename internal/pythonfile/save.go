@@ -38,8 +38,8 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	return checked, err
 }
 
-// Create does the same for a plugin that has no file yet. If there is one, nothing changes, and the
-// error wraps [fs.ErrExist].
+// Create does the same as [Files.Save] for a plugin that has no file yet. If there is one, nothing
+// changes, and the error wraps [fs.ErrExist].
 func (f Files) Create(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {

@@ -30,7 +30,7 @@ type Source struct {
 	Name     string
 	File     string // the name of its file, which also names the plugin
 	Path     string
-	Hooks    []string        // in the order of a request
+	Hooks    []string        // in the order in which a request calls them
 	Metadata json.RawMessage // __plugin__, an object
 	Content  string          // the code; only [Files.Get] sets it
 	Err      error           // why it is not ready

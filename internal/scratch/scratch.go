@@ -20,8 +20,8 @@ import (
 const prefix = "patchbay-"
 
 // Make makes a directory in the system's directory for temporary files. Its name begins with
-// "patchbay-" and the purpose. Make first removes the directories of dead processes there; left
-// says which could not be removed, which does not keep Make from succeeding.
+// "patchbay-" and the purpose. Make first removes the directories of dead processes there. left
+// says which of them could not be removed; Make can succeed nevertheless.
 func Make(purpose string) (path string, left, err error) {
 	left = Sweep(os.TempDir())
 	path, err = os.MkdirTemp("", prefix+purpose+"-"+owner(lease.Self())+"-")

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
-// FuzzWithout: however a variable is spelled, the result contains none of the host's own variables,
-// and everything else unchanged.
+// FuzzWithout: however a variable is spelled, the result does not contain it if children must not
+// get it. The result has no more entries than before.
 func FuzzWithout(tf *testing.F) {
 	f := variants.Of(tf)
 	f.Add("PATH=/bin\nOPENAI_API_KEY=x\npatchbay_token=y")

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// detachedAttr puts the process in its own session: it has no terminal, and signals to the agent do
-// not reach it.
+// detachedAttr puts the process in its own session: it has no terminal, and a signal to the process
+// group of its parent does not reach it.
 func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func end(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

@@ -96,7 +96,7 @@ type StandIn struct {
 	Most  int // the maximum size of its answer in bytes
 }
 
-// maxComplaint is how much of its stderr is kept.
+// maxComplaint is the number of bytes of the program's stderr that are kept.
 const maxComplaint = 1024
 
 // Run runs the program to its end and returns its output. If ctx ends first, the program is asked
