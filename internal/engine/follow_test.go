@@ -97,7 +97,8 @@ func allSent(place *jetstream.ConsumerInfo) bool {
 	return place.Delivered.Consumer > 0 && (place.Delivered.Consumer%pullMessages == 0 || place.NumPending == 0)
 }
 
-// awaitSent waits until the server has sent so much to the only follower, and the connection has it.
+// awaitSent waits until sent says that the server has sent enough to the only follower, and until
+// the connection has received it.
 func awaitSent(t *testing.T, b *backing, sent func(place *jetstream.ConsumerInfo) bool) *jetstream.ConsumerInfo {
 	t.Helper()
 	var place *jetstream.ConsumerInfo

@@ -263,3 +263,16 @@ func TestTheValidatorCanFail(t *testing.T) {
 		t.Errorf("%s", good)
 	}
 }
+
+// TestDroppedSpansAreLogged: the queue logs the first dropped spans, and then each time their number
+// has doubled, also if each batch has the same size.
+func TestDroppedSpansAreLogged(t *testing.T) {
+	var log strings.Builder
+	q := &Queue{log: slog.New(slog.NewTextHandler(&log, nil))}
+	for range 9 {
+		q.drop(10, "the collector is away")
+	}
+	if lines := strings.Count(log.String(), "spans were not exported"); lines != 4 || !strings.Contains(log.String(), "dropped=80") {
+		t.Errorf("%d lines:\n%s", lines, log.String())
+	}
+}

@@ -30,6 +30,7 @@ type Queue struct {
 	mu      sync.Mutex // protects the fields below
 	waiting []Span
 	counts  Counts
+	logged  uint64 // how many dropped spans the last log line reported
 	closing bool
 }
 
@@ -64,13 +65,13 @@ func (q *Queue) Offer(spans []Span) {
 	}
 }
 
-// drop counts spans that are not sent. It logs the first ones, and later only a call that at least
-// doubles their number. The caller holds mu.
+// drop counts spans that are not sent. It logs the first ones, and then each time their number has
+// doubled. The caller holds mu.
 func (q *Queue) drop(n int, why string) {
-	before := q.counts.Dropped
 	q.counts.Dropped += uint64(n)
 	q.counts.Error = why
-	if before == 0 || q.counts.Dropped/2 >= before {
+	if q.counts.Dropped >= 2*q.logged {
+		q.logged = q.counts.Dropped
 		q.log.Warn("telemetry: spans were not exported", "dropped", q.counts.Dropped, "err", why)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// TestDenialsAreCounted: denials that are not listed are counted, also those that the sandbox itself
-// did not report.
+// TestDenialsAreCounted: the trace counts the denials that it does not list, and those that the
+// sandbox did not report one by one.
 func TestDenialsAreCounted(t *testing.T) {
 	var d denials
 	for range mostDenials {
