@@ -54,8 +54,8 @@ func Misfits(schema, value json.RawMessage) []Error {
 	return s.Check(value)
 }
 
-// Check returns the ways in which a JSON value does not fit, in the order of their paths. After
-// maxErrors of them it only returns how many more there are.
+// Check returns the ways in which a JSON value does not fit, in the order of their paths. It lists
+// at most maxErrors; a last error says how many more there are.
 func (s *Schema) Check(value json.RawMessage) []Error {
 	if s == nil {
 		return nil
