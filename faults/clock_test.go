@@ -21,10 +21,10 @@ import (
 )
 
 // A clock that jumps must not change any deadline, pause or health check. time.Now reads a
-// monotonic clock beside the wall clock, and the difference of two such times is monotonic, so a
-// jump does not affect it. The monotonic reading is lost only by code that turns a time into a wall
-// clock time. So this test searches the code that times plugins for such calls, and each that it
-// finds must be listed.
+// monotonic clock beside the wall clock. The difference of two such times comes from the monotonic
+// clock, so a jump does not affect it. Only code that turns a time into a wall clock time loses the
+// monotonic reading. So this test searches the code that times plugins for such calls, and each
+// that it finds must be listed.
 
 // timed are the directories whose code times plugins.
 var timed = []string{"hook", "internal/dialect", "internal/limits", "internal/proc", "internal/program", "internal/wire", "internal/guard"}

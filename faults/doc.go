@@ -1,6 +1,7 @@
-// Package faults tests one table of plugins that misbehave, in every dialect, against the host as a
-// program embeds it: patchbay.Open, Fire, CallTool and Close, with real processes. It contains only
-// tests. They run on Linux, where everything that a host leaves behind can be seen.
+// Package faults tests one table of plugins that misbehave, in every dialect, against the host with
+// real processes: pluginhost.Open, Fire, CallTool and Close, which an embedding program reaches
+// through package patchbay. It contains only tests. They run on Linux, where everything that a host
+// leaves behind can be seen.
 //
 // A row of the table (matrix_test.go) is a misbehaviour: what a plugin does, and at which moment of
 // its life. A column is a dialect. A cell says how the host reacts, or why the row does not apply

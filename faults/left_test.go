@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A host may leave behind no process, no descriptor and little memory. goleak checks goroutines.
+// A host must not leave behind processes, descriptors or much memory. goleak checks goroutines.
 
 // survivors returns the running processes of the plugins below home: those whose pids were noted,
 // and those with that home in their environment. A plugin that clears its environment notes its
@@ -96,7 +96,7 @@ func liveHeap() uint64 {
 // A gauge watches the heap while something runs.
 type gauge struct {
 	before uint64
-	peak   chan uint64 // receives the highest value
+	peak   chan uint64 // run sends the highest value, and ends
 }
 
 func watchHeap() *gauge {

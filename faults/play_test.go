@@ -29,7 +29,7 @@ type stage struct {
 	point   hook.Point
 	payload string
 	tool    string // the pattern of a tool's full name; empty if the dialect has no tools
-	fellow  bool   // its plugins are called one after another, even if one of them fails
+	fellow  bool   // there is a second plugin of the dialect, which is called even if the culprit fails
 }
 
 var stages = map[string]stage{

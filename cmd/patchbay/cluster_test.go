@@ -22,7 +22,7 @@ const slowScript = `
 `
 
 // TestThreeDaemonsOnOneCluster: three daemons serve the same sessions. Acknowledged messages
-// survive when the daemon that ran the turn is killed, and when a server of the cluster is.
+// survive when both the daemon that runs the turn and a server of the cluster are killed.
 func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	cluster := enginetest.Cluster(t, 3)
 	var daemons []*server
@@ -43,8 +43,9 @@ func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	daemons[2].kill()
 	cluster.Kill(0)
 
-	// On this machine the others know at once that the daemon has ended. If they cannot know, its
-	// turn may still be running.
+	// The other daemons run on the same machine, so they usually know at once that the daemon has
+	// ended. If package lease cannot tell that here, its turn may still be running, and messages
+	// are refused for a while.
 	if lease.Self().State() != lease.Alive {
 		if _, status := daemons[0].say(id, "too early"); status != http.StatusConflict {
 			t.Errorf("a session whose turn may still be running answers %d, want %d", status, http.StatusConflict)

@@ -29,7 +29,8 @@ func crashRounds() int {
 // too. If another program holds the lock, it adds a line to the file named "twice".
 const once = `exec 9>"$HOME/lock"; flock -n 9 || echo "$0" >> "$HOME/twice"; echo ran >> "$HOME/ran"; `
 
-// slowAgent runs until it is killed, or ends at once if there is a file named "quick".
+// slowAgent runs until it is killed. It ends at once if there is a file named "quick", and fails at
+// once if there is one named "fail".
 const slowAgent = "[agent]\nname = \"slow\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n[defaults]\nretry_backoff_minutes = [10]\n"
 
 const slowProgram = once + `echo "$AGENT_TMPDIR" >> "$HOME/tmp"; touch "$AGENT_TMPDIR/x"
@@ -159,7 +160,7 @@ func (r *crashRig) history() []ranRun {
 	return page.Runs
 }
 
-// recovered checks the last two runs: the first was cut off, and the second is a recovery.
+// recovered checks the last two runs: the older one was cut off, and the newer one is its recovery.
 func (r *crashRig) recovered(round int) {
 	r.t.Helper()
 	runs := r.history()

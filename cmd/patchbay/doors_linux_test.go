@@ -68,8 +68,8 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
 
-// TestOurOwnDoors: no plugin in a sandbox reaches any daemon, whichever process runs the plugin and
-// whatever its capabilities are. All other programs do.
+// TestOurOwnDoors: no plugin in a sandbox gets more than a refusal from a daemon, whichever process
+// runs the plugin and whatever its capabilities are. All other programs reach the daemons.
 func TestOurOwnDoors(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
@@ -158,7 +158,7 @@ func (s *daemonGroup) test() {
 	answers := make(map[string]bool)
 	for _, c := range cases {
 		if s.user == 0 && answers[c.want] && !soak.Long() {
-			continue // root tries one case of each answer, because it has no privilege here; an ordinary user tries all
+			continue // root is treated as any user here, so it tries one case of each answer; an ordinary user tries all
 		}
 		// A command starts all plugins of its home. The first case of each answer uses the home
 		// with all plugins, the other cases a home with only one.
@@ -284,8 +284,8 @@ func (s *daemonGroup) callByDaemon(t *testing.T, plugin, host, port string) stri
 	return answer.Result
 }
 
-// foreign calls the daemons from other programs' namespaces, as Codex and bubblewrap do, while our
-// plugins run.
+// foreign runs a plugin, without Patchbay, in namespaces such as those that Codex and bubblewrap
+// make. From there it calls a daemon, which must answer.
 func (s *daemonGroup) foreign(t *testing.T) {
 	plugtest.NeedTool(t, "unshare")
 	unshare, err := exec.LookPath("unshare")

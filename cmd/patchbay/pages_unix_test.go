@@ -33,7 +33,7 @@ func TestPageOfTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := os.Stat(filepath.Join(home, ".local/state/patchbay/patchbay.sock")); err == nil { // the page ended before its kill
+		if _, err := os.Stat(filepath.Join(home, ".local/state/patchbay/patchbay.sock")); err == nil { // a command failed before the one that ends the daemon
 			_ = exec.Command("sh", "-c", "kill $(cat "+filepath.Join(home, "daemon.pid")+")").Run()
 		}
 		_ = os.RemoveAll(home)

@@ -49,7 +49,7 @@ type dev struct {
 	ended  chan error
 }
 
-// startDev starts it with a plugin whose path is relative to the home.
+// startDev starts plugin dev for the plugin at a path, which is relative to the home.
 func startDev(t *testing.T, home, path string, more ...string) *dev {
 	t.Helper()
 	d := &dev{t: t, home: home, events: make(chan devEvent, 10_000), ended: make(chan error, 1)}
@@ -132,7 +132,7 @@ func (d *dev) replaces(name, old, new string) {
 	}
 }
 
-// quits ends it, and checks the exit code.
+// quits ends plugin dev, and checks the exit code.
 func (d *dev) quits(code int) {
 	d.t.Helper()
 	d.types("quit")

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPluginNewAsksAtATerminal: plugin new asks for everything that the command line does not say.
-// It asks again after an invalid name, and shows the whole reason on a narrow terminal. At the end
-// nothing of the form is left on the screen.
+// TestPluginNewAsksAtATerminal: `plugin new` asks for everything that the command line does not
+// say. It asks again after an invalid name, and shows the whole reason on a narrow terminal. At the
+// end nothing of the form is left on the screen.
 func TestPluginNewAsksAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	master, slave := openPair(t)

@@ -27,7 +27,8 @@ var untyped = map[string]string{
 // endless begins a command that runs until it is interrupted.
 const endless = "curl -N "
 
-// TestREADME types all shell commands of the README in their order, in an empty home.
+// TestREADME types the shell commands of the README in their order, in an empty home. It leaves out
+// those in untyped.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "python3", "jq", "git", "timeout"} {

@@ -162,7 +162,7 @@ func (e *emitted) ask(method, path, body string, headers ...string) string {
 	if strings.HasPrefix(path, "/v1/events") { // a stream never ends: stored events come at once, and then the first comment
 		time.AfterFunc(2*time.Second, cancel)
 	}
-	text, _ := io.ReadAll(resp.Body) // a stream ends with an error
+	text, _ := io.ReadAll(resp.Body) // for a stream this fails at the cancel, with the text so far
 	e.add(method+" "+path, fmt.Sprintf("%v %s", resp.Header, text))
 	return string(text)
 }

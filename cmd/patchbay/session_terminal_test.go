@@ -130,7 +130,7 @@ func idTitled(list, title string) string {
 	return before[at : at+30]
 }
 
-// TestDeletingASessionAsks: on a terminal session delete asks, and the default is no.
+// TestDeletingASessionAsks: on a terminal, `session delete` asks, and the default is no.
 func TestDeletingASessionAsks(t *testing.T) {
 	home := t.TempDir()
 	saidIn(t, home, "keep me")

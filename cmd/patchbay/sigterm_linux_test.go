@@ -118,7 +118,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 }
 
 // ended sends SIGTERM once and waits for the exit code. Its time limit is much shorter than the
-// plugins' own deadlines.
+// hour for which the hook and the agent would run.
 func ended(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

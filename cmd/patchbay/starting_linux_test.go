@@ -81,8 +81,8 @@ func TestSlowPluginsAreNamed(t *testing.T) {
 	}
 }
 
-// TestPluginsThatAreSlowToStopAreNamedAfterCtrlC: also if Ctrl-C has ended the start of another
-// plugin.
+// TestPluginsThatAreSlowToStopAreNamedAfterCtrlC: a plugin that is slow to stop is also named if
+// Ctrl-C has ended the start of another one.
 func TestPluginsThatAreSlowToStopAreNamedAfterCtrlC(t *testing.T) {
 	home := slowPlugins(t)
 	stuck := filepath.Join(home, ".local/scaffold/plugins/stuck")

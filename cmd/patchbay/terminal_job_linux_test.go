@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// agentIn makes a home with an agent that fails, and waits for five minutes before it tries again.
+// agentIn makes a home with an agent that fails. The job waits for five minutes before the next
+// attempt.
 func agentIn(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -39,8 +40,8 @@ func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end fu
 	}
 }
 
-// TestJobRunAtATerminal: at a terminal job run makes one attempt, and says how to make the others.
-// With several attempts a countdown shows the time until the next, and Enter starts it now.
+// TestJobRunAtATerminal: at a terminal, `job run` makes one attempt, and says how to make the
+// others. With several attempts a countdown shows the time until the next, and Enter starts it now.
 func TestJobRunAtATerminal(t *testing.T) {
 	home := agentIn(t)
 	_, first, end := atTerminal(t, patchbayIn(home, "job", "run", "fails", "--dialect", "mine"))

@@ -38,7 +38,8 @@ func (b *builder) at(at string) *node {
 	return n
 }
 
-// use records that a node belongs to a resource.
+// use records that a resource has a node, so that dynamics builds the resource's targets of dynamic
+// references.
 func (b *builder) use(r *resource) {
 	if r.dynamic == nil {
 		r.dynamic = make(map[string]*node)
@@ -46,8 +47,8 @@ func (b *builder) use(r *resource) {
 	}
 }
 
-// isSchema checks a place that is a schema only because a reference leads there, and not by its
-// keyword.
+// isSchema reports whether the value at a place is a schema. Values of keywords were checked
+// before. A place that is a schema only because a reference leads there is checked here.
 func (b *builder) isSchema(v any, at string) bool {
 	if _, known := b.homes[at]; known {
 		return true
@@ -76,7 +77,7 @@ func (b *builder) fill(n *node, o object) {
 }
 
 // dynamics builds the nodes that dynamic references may lead to: those in resources that are used.
-// Building one may find the next resource.
+// Building a node may add a resource to used.
 func (b *builder) dynamics() {
 	for i := 0; i < len(b.used); i++ {
 		r := b.used[i]
@@ -110,7 +111,8 @@ type object struct {
 	*builder
 }
 
-// value returns the value of a keyword. ok is false if the draft has no such keyword.
+// value returns the value of a keyword. ok is false if the schema does not have the keyword, or if
+// the draft does not know it.
 func (o object) value(keyword string) (v any, ok bool) {
 	if shapeOf(keyword, o.draft) == shapeAny {
 		return nil, false
@@ -138,7 +140,8 @@ func (o object) schemas(keyword string) []*node {
 	return out
 }
 
-// schemaMap calls add for each schema in the object of a keyword, in the order of their names.
+// schemaMap calls add for each schema in the object of a keyword, in the order of their names. For
+// a list of names, as in "dependencies", n is nil.
 func (o object) schemaMap(keyword string, add func(name string, v any, n *node)) {
 	v, _ := o.value(keyword)
 	object, _ := v.(map[string]any)

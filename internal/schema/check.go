@@ -16,7 +16,7 @@ type check struct {
 func checkValue(n *node, v any) (faults []Fault, ok bool) {
 	c := check{workload: newWorkload()}
 	fits := c.apply(n, v, nil)
-	if !fits && len(c.faults) == 0 { // all messages were about alternatives that were not chosen: see maxSteps
+	if !fits && len(c.faults) == 0 { // messages about alternatives that were not chosen have used up maxSteps
 		c.faults = []Fault{{Message: "does not fit the schema"}}
 	}
 	return c.faults, !c.over()

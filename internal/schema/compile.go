@@ -64,8 +64,8 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// compile makes a node of a document, or returns why it is not a schema: first faults of its
-// addresses, then of its keywords, then of its references.
+// compile makes a node of a document, or returns why it is not a schema. It checks addresses, then
+// keywords, then references, and returns the faults of the first of these steps that finds any.
 func compile(doc any, patterns *patternEngine) (*node, []Fault) {
 	x := newIndex(doc)
 	if len(x.faults) > 0 {

@@ -112,7 +112,7 @@ func shapeOf(keyword string, d draft) shape {
 	return laterShape(keyword, d)
 }
 
-// pick returns later for drafts from since on, and earlier before.
+// If d is the draft since or a newer one, pick returns later, and otherwise earlier.
 func (d draft) pick(earlier shape, since draft, later shape) shape {
 	if d >= since {
 		return later

@@ -76,8 +76,8 @@ func (o object) objects(n *forObjects) {
 	o.dependencies(n)
 }
 
-// dependencies reads what a field requires by being present. The keyword "dependencies", which
-// later drafts split in two, is accepted in all of them.
+// dependencies reads what an object must have if it has a certain field. The keyword
+// "dependencies", which later drafts split in two, is accepted in all of them.
 func (o object) dependencies(n *forObjects) {
 	add := func(name string, v any, schema *node) {
 		if schema != nil {

@@ -35,7 +35,7 @@ type inPlace struct {
 // is used.
 type dynamicRef struct {
 	to        *node
-	anchor    string // "": always to
+	anchor    string // "": the target is always to, unless recursive
 	recursive bool
 }
 

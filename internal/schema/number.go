@@ -53,7 +53,8 @@ func badNumbers(v any, at []string) []Fault {
 	return out
 }
 
-// A number is exact. Those with at most 18 digits, which are most, need no big integers.
+// A number is exact. Most numbers are integers of at most 18 characters, which need no big
+// integers.
 type number struct {
 	small int64
 	big   *big.Rat // nil: small

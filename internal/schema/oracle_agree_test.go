@@ -26,7 +26,7 @@ func (o opinion) String() string {
 	return "fits"
 }
 
-// verdict returns the part of an opinion that must always be the same.
+// verdict returns the part of an opinion that must be the same for ours and theirs.
 func (o opinion) verdict() string { first, _, _ := strings.Cut(o.String(), ":"); return first }
 
 // tooComplex reports whether the work exceeded its limits, which the oracle does not have.
@@ -54,7 +54,8 @@ func theirs(schema, value string) opinion {
 	return opinion{words: o.check(value)}
 }
 
-// compare fails if the two opinions differ; with words, also in their messages.
+// compare fails if the verdicts of the two differ. If words is true, it also fails if their
+// messages differ.
 func compare(t *testing.T, schema, value string, words bool) {
 	t.Helper()
 	got := ours(schema, value)
@@ -95,8 +96,8 @@ func TestAgreesWithTheOracleOnRandomSchemas(t *testing.T) {
 	}
 }
 
-// FuzzOracle compares the verdicts. In some odd cases the messages of both depend on the order of
-// the keywords.
+// FuzzOracle compares only the verdicts, because in some odd cases the messages depend on the order
+// of the keywords.
 func FuzzOracle(tf *testing.F) {
 	f := variants.Of(tf)
 	for _, c := range agreedChecks {

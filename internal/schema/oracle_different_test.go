@@ -33,7 +33,7 @@ var differences = []struct{ schema, value, ours, theirs, why string }{
 // with an exponent, or a long one, may be a count that overflows in the oracle.
 var differentOnPurpose = regexp.MustCompile(`draft-0[67]|json-schema.org/draft/2020-12/|additionalItems|email|ipv4|uri-template|time|[0-9][eE]|[0-9]{18}|id" *: *"[^"/]*:`)
 
-// formatTexts are texts in a format, and some that nearly are.
+// formatTexts has texts for each format: some that are in the format, and some that nearly are.
 var formatTexts = map[string][]string{
 	"regex":                 {"", "a+", "(", "(?!a)", `\p{Script=Greek}`, "[b-a]"},
 	"date":                  {"", "2024-02-29", "2023-02-29", "2024-2-9", "2024-13-01", "0000-01-01", "2024-01-01T", "২024-01-01", "+024-01-01"},

@@ -72,8 +72,8 @@ func oracleForm(e *jsonschema.ValidationError) []Fault {
 	return []Fault{{e.InstanceLocation, shorten(strings.Join(all, ", or "))}}
 }
 
-// oracleFailure returns what one keyword of a schema demands. It names what the schema says, never
-// the value.
+// oracleFailure returns what one keyword of a schema demands. It repeats text of the schema, but
+// never the value.
 func oracleFailure(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:

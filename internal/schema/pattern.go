@@ -62,8 +62,8 @@ func (e *patternEngine) build(pattern string) (matcher, error) {
 	return regexp.Compile(pattern)
 }
 
-// ecmaScript lists how expressions begin that only ECMAScript has: lookahead and lookbehind,
-// Unicode properties, the empty class.
+// ecmaScript lists the beginnings of expressions that only ECMAScript has: lookahead and
+// lookbehind, Unicode properties, the empty class.
 var ecmaScript = []string{"(?=", "(?!", "(?<=", "(?<!", `\p`, `\P`, "[]", "[^]"}
 
 // onlyECMAScript reports whether the error is about something that Go's engine lacks.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxSteps limits the paths of all faults together. A value of some megabytes that is wrong deep
-// inside in every place would make gigabytes of them.
+// maxSteps limits the paths of all faults together. Without a limit, a value of some megabytes with
+// faults deep inside could have gigabytes of paths.
 const maxSteps = 1 << 20
 
 // A report collects faults while a value is walked.

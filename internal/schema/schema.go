@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Schema is a compiled JSON Schema. A nil Schema, that of a plugin without one, allows
-// everything. It is safe for concurrent use.
+// A Schema is a compiled JSON Schema. A plugin without a schema has a nil Schema, which allows
+// everything. A Schema is safe for concurrent use.
 type Schema struct {
 	root      *node
 	raw       json.RawMessage
@@ -54,7 +54,8 @@ func Misfits(schema, value json.RawMessage) []Error {
 	return s.Check(value)
 }
 
-// Check returns every way in which a JSON value does not fit, in the order of their paths.
+// Check returns the ways in which a JSON value does not fit, in the order of their paths. It lists
+// at most maxErrors; a last error says how many more there are.
 func (s *Schema) Check(value json.RawMessage) []Error {
 	if s == nil {
 		return nil
@@ -76,8 +77,8 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 // maxErrors limits what Check returns: in a long list each item can be wrong.
 const maxErrors = 100
 
-// inOrder sorts faults by their paths and removes duplicates. The fields of an object are checked
-// in no fixed order.
+// inOrder turns faults into errors, sorts them by their paths, removes duplicates and cuts the
+// list. It must sort, because the fields of an object are checked in no fixed order.
 func inOrder(doc any, faults []Fault) []Error {
 	var out []Error
 	for _, f := range faults {

@@ -45,7 +45,7 @@ const firstPid = 20000
 const namespaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
 // arenaAttr says how to start the arena. Root needs no user namespace. For another user the arena
-// has one, in which the user is root.
+// has one, in which the user keeps the uid and has a few capabilities.
 func arenaAttr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if uid := os.Geteuid(); uid != 0 {
@@ -127,7 +127,7 @@ func openNetwork() error {
 	return machine.LoopbackUp()
 }
 
-// ip runs the tool ip, which creates the cable. Without the tool there is no neighbour.
+// ip runs the tool ip, which creates the cable. Without the tool the arena cannot be built.
 func ip(args string) error {
 	for _, path := range []string{"/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"} {
 		if _, err := os.Stat(path); err != nil {

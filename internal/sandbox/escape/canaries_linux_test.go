@@ -113,7 +113,7 @@ func (c *canaries) programs() error {
 	if err := copyScripts(os.Geteuid()); err != nil {
 		return err
 	}
-	if os.Geteuid() == 0 { // for other users it belongs to root and is unchanged
+	if os.Geteuid() == 0 { // another user cannot write the tool if root has made it
 		return makeTool(c.secret)
 	}
 	return nil
@@ -199,8 +199,8 @@ func (c *canaries) dead() bool {
 	}
 }
 
-// runCanary waits to be killed. Go's runtime would end a program that waits for nothing, unless it
-// contains C code.
+// runCanary waits to be killed. An empty select would not do: Go's runtime takes it for a deadlock
+// and ends the program, unless the program contains C code.
 func runCanary() error {
 	for {
 		time.Sleep(time.Hour)
@@ -236,8 +236,8 @@ func (c *canaries) changes() []string {
 	return append(found, difference(c.before, snapshot())...)
 }
 
-// privileged returns devices, and files with special rights. A plugin must leave none, even where
-// it may write, because the files belong to the host's user.
+// privileged returns the devices and the setuid or setgid files in a directory. A plugin must leave
+// none, even where it may write, because its files belong to the host's user.
 func privileged(dir string) []string {
 	entries, _ := os.ReadDir(dir) // it existed at reset
 	var found []string

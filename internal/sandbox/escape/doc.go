@@ -4,10 +4,11 @@
 // The harness judges an attempt by its effects, not by what the attempt reports. Around the plugin
 // there are canaries: files, servers, processes, queues and keys that no capability grants. An
 // attempt has escaped if it prints the secret of a canary, if a canary has changed, or if the
-// kernel granted it something that no process in a sandbox should have. Every attempt runs twice:
-// free, to show that it can succeed at all, and boxed, where none may. Root and an ordinary user
-// share the attempts: an attempt that one of them makes at the full level is made by the other one
-// with Landlock alone. `make soak` lets both make every attempt at both levels.
+// kernel granted it something that no process in a sandbox should have. Only in the last case does
+// the harness believe the attempt's report. At the full level every attempt runs twice: free, to
+// show that it can succeed at all, and boxed, where it must fail. If root runs the tests, root and
+// an ordinary user share the attempts: an attempt that one of them makes at the full level is made
+// by the other one with Landlock alone. `make soak` lets both make every attempt at both levels.
 //
 //	go test -v ./internal/sandbox/escape                                                    prints the table of attempts
 //	PATCHBAY_ESCAPE=unix-socket go test -v -run TestEscapes ./internal/sandbox/escape       only attempts with that text in their names

@@ -69,7 +69,7 @@ type visit struct {
 	level string
 	only  string // run only attempts whose names contain this; if empty, PATCHBAY_ESCAPE counts
 
-	// If turns is not 0, only one of every turns attempts is run: the one with number turn.
+	// If turns is not 0, an attempt is run only if its number modulo turns is turn.
 	turn, turns int
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// node is where distributions install it. Without it JavaScript is left out.
+// node is the path at which distributions install Node.js. If it is missing, JavaScript is left
+// out.
 const node = "/usr/bin/node"
 
 // plugins says how legitimate work is run, one language in each row.
@@ -69,7 +70,7 @@ func legitimate(t *testing.T, v visit, unable map[string]string) {
 	}
 }
 
-// runLegitimate is the host's part.
+// runLegitimate is what the host does for the task "legitimate".
 func runLegitimate(c *canaries, b *boxes) error {
 	out := json.NewEncoder(os.Stdout)
 	only := os.Getenv("ONLY")

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes are named pipes among files that may only be read, by path, with the host at the other end.
+// pipes has the host's descriptor of each named pipe, by path. The pipes lie in directories that
+// the plugin may only read.
 type pipes map[string]int
 
 // pipePlaces are the directories of the pipes: grants below /tmp and below home, and the plugin's

@@ -96,7 +96,7 @@ type ear struct {
 	mu    sync.Mutex // protects heard
 	heard strings.Builder
 	usr2  atomic.Int64 // signals that the host received
-	marks atomic.Int64 // of awaitPackets
+	marks atomic.Int64 // how many marks awaitPackets has made
 }
 
 func (e *ear) note(text string) {
@@ -193,8 +193,9 @@ func serveDescriptors(address string) error {
 	return nil
 }
 
-// serveDNS answers on port 53, by UDP and TCP: the names above with their addresses, queries for
-// text with the secret, anything else with NXDOMAIN.
+// serveDNS serves port 53. By UDP it answers queries for text with the secret, queries for the
+// names above with their IPv4 addresses, and queries for unknown names with NXDOMAIN. By TCP it
+// sends the secret on every connection.
 func serveDNS(secret string, e *ear) error {
 	l, err := net.Listen("tcp", "127.0.0.1:53")
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// A trap is prepared in one run, within everything that was granted, and used in the next one. The
-// files that a box is built from are looked up again at every start, and by then a plugin may have
-// replaced them with links.
+// A trap is prepared in one run, which does nothing that was not granted, and used in the next one.
+// The files that a box is built from are looked up again at every start, and by then a plugin may
+// have replaced them with links.
 type trap struct {
 	name    string
 	grants  []string // of the second run
-	own     string   // the same; may be empty
+	own     string   // the plugin's own files in the second run; may be empty
 	prepare string   // a Bash script for another program, which may write trapDir
 	inside  string   // Python for a first run of the plugin itself in the same box; instead of prepare
 	use     string   // a Bash script that prints the secret if it can
@@ -95,8 +95,8 @@ var traps = []trap{
 	},
 }
 
-// TestTraps prepares each trap free, as another program that may write there, and uses it in the
-// box.
+// TestTraps prepares each trap and uses it in the box. It is prepared free, as another program that
+// may write there, or in the box by the plugin itself.
 func TestTraps(t *testing.T) {
 	needs(t)
 	useEveryTrap(t, full)
@@ -129,7 +129,7 @@ func useEveryTrap(t *testing.T, level string) {
 	}
 }
 
-// runTraps is the host's part.
+// runTraps is what the host does for the task "traps".
 func runTraps(c *canaries, b *boxes) error {
 	out := json.NewEncoder(os.Stdout)
 	for _, tr := range traps {
@@ -177,7 +177,7 @@ func (c *canaries) useTrap(b *boxes, tr trap) (verdict, error) {
 	return c.judge("content " + strings.TrimSpace(said)), nil
 }
 
-// prepareTrap recreates the directory and changes it.
+// prepareTrap recreates the directory and runs the script in it.
 func prepareTrap(c *canaries, script string) error {
 	if err := os.RemoveAll(trapDir); err != nil {
 		return err

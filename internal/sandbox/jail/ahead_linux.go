@@ -3,8 +3,9 @@ package jail
 import "syscall"
 
 // awaitPlan reports that everything is built and waits for the plan of the program. The host has
-// checked that this plan has the mounts and the network that were built, except for what only this
-// process can see. The restrictions of the program come from the new plan.
+// checked that this plan has the mounts and the network that were built. Only this process can see
+// whether the mounts are still in place, so awaitPlan checks that. The restrictions of the program
+// come from the new plan.
 func (s *stage) awaitPlan() (*Plan, error) {
 	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1) // the host is gone

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBarEntry: no byte of a file ends the field that it is in.
+// TestBarEntry: no byte of a file ends its field of the entry.
 func TestBarEntry(t *testing.T) {
 	var every []byte
 	for b := range 256 {

@@ -79,8 +79,8 @@ func (c *codec) flag(b *bool) {
 	}
 }
 
-// length visits the length of a text or a list whose elements take at least least bytes each.
-// Reading fails if there are fewer bytes than announced, before memory is allocated for them.
+// length visits the length of a text or a list. Each element takes least bytes or more. Reading
+// fails if there are fewer bytes than announced, before memory is allocated for them.
 func (c *codec) length(n, least int) int {
 	number(c, &n)
 	if c.reading && n > len(c.data)/least {

@@ -54,7 +54,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// allSet fails for each field of a struct that is zero. In a list, one element must have it.
+// allSet fails for each field of a struct that is zero. In a list of structs, each field must be
+// set in at least one element.
 func allSet(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	for i := range v.NumField() {
@@ -83,8 +84,8 @@ func someSet(t *testing.T, list reflect.Value, name string) {
 	}
 }
 
-// TestCodecRefuses: only the exact encoding is accepted. A length without the announced bytes
-// allocates no memory: this machine does not have that much.
+// TestCodecRefuses: only the exact encoding is accepted. A length is refused before memory is
+// allocated for it: the test announces more bytes than a machine has.
 func TestCodecRefuses(t *testing.T) {
 	data := full().Encode()
 	for n := range data {

@@ -159,8 +159,8 @@ func (s *stage) start(plan *Plan) (pid int, err error) {
 	return pid, while(err, StageExec)
 }
 
-// execProgram is start without namespaces: this process turns into the program. The signal handling
-// of this process is unchanged.
+// execProgram restricts this process and turns it into the program. It replaces start if there are
+// no namespaces. Outer calls it before ignoreSignals, so the handling of signals is unchanged.
 func (s *stage) execProgram(plan *Plan) {
 	if plan.Probe {
 		s.finishProbe(plan)

@@ -180,7 +180,7 @@ func endAs(status syscall.WaitStatus) {
 	if !status.Signaled() {
 		syscall.Exit(status.ExitStatus())
 	}
-	_ = noCore() // of this process, since it would not show the memory of the other
+	_ = noCore() // a core of this process would not show the memory of the other one
 	setSignal(status.Signal(), sigDefault)
 	_ = syscall.Tgkill(syscall.Getpid(), syscall.Gettid(), status.Signal())
 	syscall.Exit(128 + int(status.Signal())) // the signal did not end this process

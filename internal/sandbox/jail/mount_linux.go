@@ -61,9 +61,9 @@ func openTrees(plan []Mount) ([]int, error) {
 }
 
 // openTree copies the mounts at a path and restricts the copy as the plan says. It returns -1 if
-// the mount is not a bind mount, or if its source is missing and may be. If users is a user
-// namespace, the files that belong to the host's user belong to the user of that namespace in the
-// copy.
+// the mount is not a bind mount, or if its source is missing and the plan allows that. users is a
+// user namespace, or -1. If there is one and the plan lends the files, the files of the host's user
+// belong to the user of the namespace in the copy.
 func openTree(m *Mount, users int) (tree int, note string, err error) {
 	if m.Kind != Bind {
 		return -1, "", nil
@@ -89,21 +89,22 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 	return tree, note, nil
 }
 
-// openSource copies the mounts at a path without links; the host has resolved them all. If
-// something was replaced by a link since then, the result is an error.
+// openSource copies the mounts at a path. The host has resolved all links in the path. If something
+// was replaced by a link since then, the result is an error.
 func openSource(path string) (tree int, err error) {
 	at, err := openat2(atFdcwd, path, &openHow{flags: oPath | syscall.O_CLOEXEC, resolve: resolveNoSymlinks})
 	if err != nil {
 		return -1, err
 	}
 	defer syscall.Close(at)
-	// Recursively, because an unprivileged user may not see below the mounts of another.
+	// The copy has all mounts below as well. Without them it would show what those mounts cover,
+	// which the kernel does not allow an unprivileged user.
 	return openTreeAt(at, "", openTreeClone|openTreeCloexec|atRecursive|atEmptyPath)
 }
 
 // lend maps the owner of the files in a tree of mounts to the user of a namespace. If a file system
-// below does not support that, as many that the kernel mounts below the root do not, only the
-// topmost mount is mapped.
+// in the tree does not support that, only the topmost mount is mapped. Below the root directory
+// there are several that do not, such as /proc.
 func lend(tree, users int) error {
 	attr := mountAttr{set: mountAttrIdmap, userns: uint64(users)}
 	if setMount(tree, atRecursive, &attr) == nil {

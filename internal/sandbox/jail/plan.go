@@ -8,7 +8,8 @@ const (
 )
 
 // Mark is the environment variable that tells a process which of these it is. The host sets it for
-// outer, and outer sets it for the others. The program's own environment is in the plan.
+// outer. Each of these processes sets it for the next one. The program's own environment is in the
+// plan.
 const Mark = "PATCHBAY_JAIL"
 
 // Protocol is the version of the plan's encoding and meaning. Host and jail must agree on it,

@@ -66,8 +66,8 @@ const (
 	ownMemory  = 4 << 20 // to start the program
 	ownThreads = 6       // of Go's runtime; in a program with C code each has a stack of 8 MiB
 
-	// roomy is a memory limit that is large enough for pid 1 without preparation. It uses 72 MB
-	// that count, and 420 MB under the race detector.
+	// roomy is a memory limit that is large enough for pid 1 without preparation. Of pid 1's
+	// memory, 72 MB count against the limit, and 420 MB under the race detector.
 	roomy = 1 << 30
 )
 
@@ -124,7 +124,7 @@ func dropCapabilities() error {
 		if is(err, syscall.EINVAL) { // the kernel has no more capabilities
 			break
 		}
-		if is(err, syscall.EPERM) { // not permitted, and then this process does not have it either: an ordinary user without namespaces
+		if is(err, syscall.EPERM) { // an ordinary user without namespaces may not drop capabilities, and has none
 			break
 		}
 		if err != nil {

@@ -248,7 +248,7 @@ func symlinkat(target string, dir int, name string) error {
 	return done(syscall.Syscall(syscall.SYS_SYMLINKAT, uintptr(unsafe.Pointer(t)), uintptr(dir), uintptr(unsafe.Pointer(n))))
 }
 
-// closeOnExec makes every descriptor from first on close on exec.
+// closeOnExec makes exec close the descriptor first and all higher ones.
 func closeOnExec(first int) {
 	_, _, _ = syscall.RawSyscall(sysCloseRange, uintptr(first), allDescriptors, closeRangeCloexec)
 }

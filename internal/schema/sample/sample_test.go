@@ -18,7 +18,7 @@ func paths(field string) (string, bool) { return "notes/file", strings.Contains(
 func TestAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
-		want   []string // how many samples, and some of them
+		want   []string // some of the samples; nil if there must be none
 	}{
 		"no schema":      {``, []string{`{}`}},
 		"required":       {`{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"boolean"}}}`, []string{`{"a":"a"}`, `{"a":"text","b":true}`}},

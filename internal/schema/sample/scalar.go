@@ -48,7 +48,8 @@ func (g *generator) number(o object, whole bool) any {
 	return v
 }
 
-// bound returns a limit of a number, in either of its two spellings.
+// bound returns a limit of a number, in either of its two spellings. inward is 1 for a lower limit
+// and -1 for an upper one.
 func bound(o object, word, exclusive string, whole bool, inward float64) (float64, bool) {
 	if v, ok := float(o[word]); ok {
 		if o[exclusive] == true { // as in draft 4
@@ -148,8 +149,8 @@ func matching(pattern, size string) (string, bool) {
 	return b.String(), err == nil && re.MatchString(b.String())
 }
 
-// spell writes a text that an expression matches: the shortest that it finds, and for the size
-// Boundary a few repetitions.
+// spell writes a text that an expression matches. Only the size Minimal leaves optional parts out.
+// For the size Boundary, a part that is repeated by a plus is written a few times.
 func spell(b *strings.Builder, re *syntax.Regexp, size string) {
 	times := 1
 	if size == Boundary {
