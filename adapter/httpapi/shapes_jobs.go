@@ -84,7 +84,7 @@ type engineHealth struct {
 	Connected bool           `json:"connected" doc:"Whether it answers." example:"true"`
 	Error     string         `json:"error,omitempty" doc:"Why it is not connected, or why its health is unknown." example:"connection refused"`
 	Disk      string         `json:"disk,omitempty" doc:"Why nothing can be written." example:"no space left on device"`
-	Damage    []engineDamage `json:"damage,omitempty" doc:"Damage that is not acknowledged yet."`
+	Damage    []engineDamage `json:"damage,omitempty" doc:"Damage that patchbay engine repair has not handled yet."`
 }
 
 type engineDamage struct {

@@ -46,7 +46,7 @@ func (a *app) runEngineCheck() error {
 	if err != nil || r.OK() {
 		return err
 	}
-	return alreadyPrinted(kindFailed, "`patchbay engine repair` recovers the intact messages and acknowledges the damage", "the store is damaged, or earlier damage is not acknowledged")
+	return alreadyPrinted(kindFailed, "`patchbay engine repair` recovers the intact messages, and accepts the loss of the others", "the store is damaged, or `patchbay engine repair` has not handled earlier damage yet")
 }
 
 type checkJSON struct {
