@@ -264,8 +264,8 @@ func TestTheValidatorCanFail(t *testing.T) {
 	}
 }
 
-// TestDroppedSpansAreLogged: the queue logs the first dropped spans, and then each time their number
-// has doubled, also if each batch has the same size.
+// TestDroppedSpansAreLogged: the queue logs the first dropped spans, and then each time their
+// number has doubled, also if each batch has the same size.
 func TestDroppedSpansAreLogged(t *testing.T) {
 	var log strings.Builder
 	q := &Queue{log: slog.New(slog.NewTextHandler(&log, nil))}
