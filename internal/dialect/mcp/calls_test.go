@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// TestSubscriptionsAreLimited: a subscription beyond the limit is an error. Others stay, and one that
-// ends makes room.
+// TestSubscriptionsAreLimited: a subscription over the limit is an error. The others stay, and the
+// end of one makes room.
 func TestSubscriptionsAreLimited(t *testing.T) {
 	p := newPlugin(&Server{}, dialect.Settings{}, &dialect.Runtime{})
 	defer p.end()
