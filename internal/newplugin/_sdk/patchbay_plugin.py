@@ -1872,7 +1872,7 @@ def _scaffold_manifest(p: Plugin) -> dict[str, Any]:
 
 
 def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Translates a schema to scaffold's list. Parts that the list does not support go into the description."""
+    """Translates a schema to scaffold's list, which has no enum: the values go into the description."""
     out = []
     for name, s in schema.get("properties", {}).items():
         doc = s.get("description", "")
