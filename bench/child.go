@@ -62,8 +62,7 @@ type child struct {
 	cmd *exec.Cmd
 }
 
-// startChild starts the named plugin process on os.Pipe pipes. The contestants bare, wire and jrpc2
-// use it.
+// startChild starts the named plugin process on os.Pipe pipes.
 func startChild(ctx context.Context, name string) (*child, error) {
 	cmd, err := childCommand(name)
 	if err != nil {

@@ -57,8 +57,8 @@ func measureCommand(ctx context.Context, e effort) ([]Series, error) {
 	return roundRobin(ctx, e.of(40), entrants)
 }
 
-// copyProgram copies a program. A file that a linker has just written is cached in small pages,
-// from which a large program starts a fifth slower than from a copy, or from disk after a reboot.
+// copyProgram copies a program. A file that a linker has just written is cached in small pages.
+// From these a large program starts a fifth slower than from a copy, or from disk after a reboot.
 func copyProgram(from, to string) error {
 	program, err := os.ReadFile(from)
 	if err != nil {

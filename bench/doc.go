@@ -4,18 +4,21 @@
 //	go run . [--quick] [--only SECTION,…] [--json] [--markdown FILE] [--program PATCHBAY] [--old PATCHBAY]
 //	       [--source TREE] [--old-source TREE]
 //
-// It answers five questions: what a call to a plugin costs (sections call-300, call-64k, in-flight,
-// allocs), what a process costs (spawn, standby, sandbox-bwrap), what starting costs (start,
-// command), how large programs are (size, packages, idle, and cold-build, which is measured only if
-// --only names it), and how a cost grows with the number of messages, sessions, keys, events or
-// plugins (growth.go). The sections about growth start a daemon and use it over HTTP (package
-// drive). With --old they do the same with an older daemon. Micro-benchmarks are not here: they are
-// Go benchmarks beside the code they measure. Numbers are not compared across machines or days: a
-// bar is a ratio between two things measured in turns, seconds apart, on the same processor.
+// It answers these questions: what a call to a plugin costs (sections call-300, call-64k,
+// in-flight, allocs, python, mcp, sdk, faults), what a process and its sandbox cost (spawn,
+// standby, hooks, sandbox-spawn, sandbox-connect, sandbox-bwrap), what starting costs (start,
+// command), what a turn or a job costs (turns, turn-rate, turn-heap, jobs, job-heap), how large
+// programs are (size, packages, and cold-build, which is measured only if --only names it), what a
+// daemon with nothing to do uses (idle), and how a cost grows with the number of messages,
+// sessions, keys, events or plugins (growth.go). Most sections about growth start a daemon and use
+// it over HTTP (package drive). With --old they do the same with an older daemon. Micro-benchmarks
+// are not here: they are Go benchmarks beside the code they measure. Numbers are not compared
+// across machines or days: a bar is a ratio between two things measured in turns, seconds apart, on
+// the same processor.
 //
 // Every contestant does the same work: it sends one JSON object, gets the same object back, and
-// compares the two. Every plugin process is this program, executed again, except those whose start
-// is measured (programs.go).
+// compares the two. Most plugin processes are this program, executed again. The others are cat,
+// Python programs, and the small Go programs of programs.go.
 //
 // The flow:
 //

@@ -16,12 +16,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// The section "faults" measures how a misbehaving plugin slows another plugin of the same host. One
-// host has two plugins, an echo and a culprit. The echo's hook is called again and again, first
-// while the culprit does nothing, then while a tool of the culprit misbehaves until the turn ends.
-// All of them share the machine's processors: if a flood keeps two cores busy, the echo must wait
-// for a core in every host. So there is no bar, only figures: the median, and the p99 of each
-// round, as multiples of the median of an echo alone.
+// The section "faults" measures how a misbehaving plugin slows another plugin of the same host.
+// Each host has two plugins, an echo and a culprit. The hosts take turns. In its turn, the hook of
+// a host's echo is called again and again. In one host the culprit does nothing; in each other host
+// a tool of the culprit misbehaves until the turn ends. All of them share the machine's processors:
+// if a flood keeps two cores busy, any host's echo must wait for a core. So there is no bar, only
+// figures: the median, and the p99 of each round, as multiples of the median of an echo alone.
 
 // faultPrefix starts the file name of a plugin that misbehaves; the rest says how.
 const faultPrefix = scaffoldPrefix + "fault-"

@@ -149,8 +149,8 @@ func kagedPlugins(home, prefix string, n int) error {
 	return os.WriteFile(filepath.Join(home, "patchbay", "config.toml"), []byte("sandbox = \"off\"\n"), 0o600)
 }
 
-// measureStorageList times a plugin that lists its ten keys, before and after another plugin has
-// stored ten thousand.
+// measureStorageList times a plugin that lists its ten keys: in a daemon in which another plugin
+// has no keys, and in one in which it has ten thousand.
 func measureStorageList(ctx context.Context, e effort) ([]Series, error) {
 	twoKaged := func(_ context.Context, home string) error { return kagedHome(home, 2) }
 	return withDaemons(ctx, e, twoKaged, func(alone []*side) ([]Series, error) {

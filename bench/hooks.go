@@ -84,7 +84,7 @@ func measureHooks(ctx context.Context, e effort) (series []Series, err error) {
 	return append(series, absent...), err
 }
 
-// hookHome makes a home and starts a daemon on it, which answers an event to get warm.
+// hookHome makes a home and starts a daemon on it, with one plugin if guard is true.
 func hookHome(ctx context.Context, program, home string, guard bool) (string, func() error, error) {
 	if err := os.MkdirAll(filepath.Join(home, ".git"), 0o700); err != nil {
 		return "", nil, err

@@ -30,8 +30,8 @@ const (
 // benchHost is a name that exists only in the sandbox.
 const benchHost = "bench.test"
 
-// measureSandboxSpawn compares a process per call with one in a sandbox: with namespaces, mounts
-// and filters, for which this program is started twice, briefly.
+// measureSandboxSpawn compares a process per call with one in a sandbox. To set up its namespaces,
+// mounts and filters, this program is started twice, for a short time.
 func measureSandboxSpawn(ctx context.Context, e effort) ([]Series, error) {
 	path, err := exec.LookPath("cat")
 	if err != nil {
@@ -64,8 +64,8 @@ func skipAll(why string, names ...string) []Series {
 }
 
 // measureSandboxConnect compares how long a program waits for a connection and one line: directly
-// from a server, and in the sandbox, where the name is resolved, the host accepts the connection,
-// and makes another one to the server.
+// from a server, and in the sandbox. There the name is resolved first. Then the host accepts the
+// connection, and makes another one to the server.
 func measureSandboxConnect(ctx context.Context, e effort) ([]Series, error) {
 	group := proc.NewGroup(nil)
 	defer group.Close()

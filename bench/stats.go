@@ -69,8 +69,8 @@ func divide(a, b []float64) []float64 {
 // median returns the median of values, or NaN if there are none.
 func median(values []float64) float64 { return percentile(values, 50) }
 
-// spread returns half the distance between the quartiles, relative to the median: half of all
-// rounds are at least that near to it. A bar may be missed by this noise.
+// spread returns half the distance between the quartiles, relative to the median. Half of all
+// rounds are between the quartiles. A bar may be missed by this noise.
 func spread(values []float64) float64 {
 	m := median(values)
 	if m == 0 {

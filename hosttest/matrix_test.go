@@ -97,8 +97,8 @@ func (s *stage) faulty(closed bool, timeout string) {
 	s.configure(config)
 }
 
-// denied checks the call that writes the file ran: it must be denied with the plugin's name, or let
-// through.
+// denied checks the call that writes a file named ran. If closed, the call must be denied with the
+// plugin's name; otherwise it must be let through.
 func (s *stage) denied(n int, closed bool) {
 	s.Helper()
 	if closed {
@@ -137,7 +137,7 @@ func missing(closed bool) func(*stage) {
 	}
 }
 
-// off tests the variable that the denial of missing names.
+// off tests PATCHBAY_HOOK=off, which the hook's denial recommends if no plugin can be called.
 func off(s *stage) {
 	s.withoutPlugins(true)
 	s.environ = append(s.environ, "PATCHBAY_HOOK=off")

@@ -123,7 +123,7 @@ func (s *stage) run(text string, script ...[]string) {
 	}
 }
 
-// try is run for agents that may fail.
+// try is like run, for agents that may fail.
 func (s *stage) try(text string, script ...[]string) error {
 	s.Helper()
 	s.script = script

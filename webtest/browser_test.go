@@ -170,8 +170,8 @@ func (p *tab) text() string {
 	return text
 }
 
-// find returns JavaScript that finds an element: by a CSS selector, or, after "=", by its text: a
-// button, link, tab, label or heading with exactly this text.
+// find returns JavaScript that finds an element by a CSS selector. After "=" it finds a visible
+// button, link, tab, label, heading or summary that has exactly this text or aria-label.
 func find(what string) string {
 	quoted, _ := json.Marshal(what)
 	if !strings.HasPrefix(what, "=") {

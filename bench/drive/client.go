@@ -183,8 +183,8 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
 	return sums, lines.Err()
 }
 
-// Dropped returns how many events the daemon could not store. The number is in its metrics, and for
-// older daemons in its health.
+// Dropped returns how many events the daemon could not store. It returns the larger one of the
+// numbers in its metrics and in its health. Metrics without the number are an error.
 func (c *Client) Dropped(ctx context.Context) (int, error) {
 	var health struct {
 		Dropped int `json:"events_dropped"`

@@ -23,8 +23,8 @@ type keeper struct {
 	ledger *ledger
 }
 
-// keep makes a plugin store a note, read it back, and delete the note before, so that there is at
-// most one key.
+// keep makes a plugin store a note, read it back, and delete the previous note, so that only one
+// key is left.
 func (k *keeper) keep(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if err := k.note(context.WithoutCancel(ctx), n); err != nil {

@@ -12,7 +12,7 @@ import (
 // follower is so many events behind.
 const remembered = 1 << 17
 
-// manyFaults is the number of faults that ends the soak.
+// manyFaults is the number of faults of one kind that ends the soak.
 const manyFaults = 1000
 
 // A seen is an event as the first follower saw it.

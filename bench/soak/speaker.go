@@ -14,7 +14,7 @@ import (
 // long the soak waits for the last event.
 const patience = 2 * time.Minute
 
-// Every longEvery messages one is long, as when a user pastes a file.
+// One message in longEvery is long, as when a user pastes a file.
 const (
 	longEvery = 50
 	longText  = 20_000

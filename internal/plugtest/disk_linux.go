@@ -31,7 +31,7 @@ func SmallDisk(t *testing.T, size string) string {
 }
 
 // Unmount unmounts a directory. Sandboxes that other tests build at the same time hold every mount
-// of the machine for a moment, so a busy one is tried again.
+// of the machine for a moment, so Unmount tries again while the directory is busy.
 func Unmount(t *testing.T, dir string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -98,7 +98,7 @@ func (p *player) prologue() {
 	}
 }
 
-// epilogue runs after the end of stdin, which a fake that ignores SIGTERM ignores too.
+// epilogue runs after the end of stdin. A fake that ignores SIGTERM does not end then either.
 func (p *player) epilogue() {
 	if p.behaviour() == "ignore-sigterm" {
 		select {}
@@ -200,7 +200,7 @@ func (p *player) didBefore() bool {
 	return false
 }
 
-// fork leaves a grandchild that holds stdout open.
+// fork starts a process that outlives the fake and holds its stdout open.
 func (p *player) fork() {
 	c := exec.Command("sleep", "300")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr

@@ -110,9 +110,10 @@ type faulty struct {
 // always ends the name of an act that is repeated.
 const always = "-always"
 
-// is reports whether the moment has come. An act after the handshake happens once: a file beside
-// the plugin records it, so that a test can see the plugin work afterwards, also in another
-// process.
+// is reports whether the fault begins at this moment. At AtStart, InHandshake, InHealth and
+// InShutdown it begins every time. At other moments it begins once, unless the act's name ends in
+// always: a file beside the plugin records it, so that a test can see the plugin work afterwards,
+// also in another process.
 func (p *faulty) is(m Moment) bool {
 	if p.Act == "" || p.Moment != m {
 		return false
@@ -159,7 +160,7 @@ func noteAt(home, line string) {
 
 // A FaultRecord is the record of the plugins below one home.
 type FaultRecord struct {
-	Pids  []string // of all their processes that they know
+	Pids  []string // of their processes, and of those that they left running
 	Acted bool     // the fault has begun
 	Ended []string // the names of plugins that were asked to end
 }

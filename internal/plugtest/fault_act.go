@@ -128,7 +128,7 @@ func repeat(n int, line string) {
 	}
 }
 
-// garbage returns 64 KiB of all bytes in lines, always the same.
+// garbage returns 64 KiB of random bytes, always the same, without an opening brace, and a newline.
 func garbage() []byte {
 	random := rand.NewChaCha8([32]byte{1})
 	out := make([]byte, 64<<10)
@@ -156,7 +156,8 @@ func (p *faulty) bomb() {
 	}
 }
 
-// stray forks twice into its own session, without an environment, and holds the plugin's pipes.
+// stray runs a shell in its own session, with only PATH in the environment. The shell ends, and
+// leaves a process that holds the plugin's pipes.
 func (p *faulty) stray() {
 	c := exec.Command("sh", "-c", "sleep 300 & echo $! >&3; exec sleep 0")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr

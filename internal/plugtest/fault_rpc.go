@@ -39,8 +39,7 @@ func (p *faulty) serve() {
 	}
 }
 
-// handshakeEnd has the message after whose answer the handshake of a plugin is over, for each
-// dialect.
+// handshakeEnd has, for each dialect, the last message of the handshake.
 var handshakeEnd = map[string]string{Scaffold: "initialize", Kaged: "initialized"}
 
 // take serves one message.

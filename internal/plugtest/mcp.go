@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// mcpPrefix begins the names under which a test binary is an MCP server. The rest names the kinds
-// of the protocol that it speaks.
+// mcpPrefix begins the names under which a test binary is an MCP server. The rest of the name is
+// the kind of the server.
 const mcpPrefix = "mcp-"
 
 // The kinds of MCP servers.
@@ -230,7 +230,7 @@ func (s *mcpServer) write(line string) {
 	fmt.Println(line)
 }
 
-// MCPKinds returns all kinds that work.
+// MCPKinds returns all kinds.
 func MCPKinds() []string {
 	return slices.Clone([]string{MCPHandshake, MCPModern, MCPBoth, MCPFragile})
 }

@@ -143,7 +143,8 @@ func TestSeedFindsTheDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentsHaveTranscripts: the tests that the reason of a skipped test names exist.
+// TestDocumentsHaveTranscripts: a test that is skipped without a document names other tests, and
+// they exist.
 func TestDocumentsHaveTranscripts(t *testing.T) {
 	t.Setenv("PATCHBAY_SEEDS", "")
 	t.Setenv("CI", "")

@@ -73,7 +73,7 @@ func (w *show) fire(rest string) []string {
 	}
 	results := []string{string(out.Verdict) + " " + string(out.Payload)}
 	if err != nil {
-		results[0] = "abort" // for the reason that follows
+		results[0] = "abort" // instead of the verdict; the reason follows
 	}
 	if out.Reason != "" {
 		results = append(results, "reason "+out.Reason)

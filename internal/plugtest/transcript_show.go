@@ -201,7 +201,7 @@ func (w *show) read(name string) string {
 	return string(data)
 }
 
-// logged returns the lines that plugins wrote, out of the host's log.
+// logged returns the lines that plugins wrote to stderr. It finds them in the host's log.
 func (w *show) logged() []string {
 	w.Helper()
 	var lines []string

@@ -15,7 +15,7 @@ import (
 type rules struct {
 	schema   object
 	required [][]byte // at the top
-	deep     bool     // there is more to check than required fields at the top and what decoding checks
+	deep     bool     // decoding, and a check of the required fields at the top, are not enough
 }
 
 func compile(schema object) *rules {

@@ -27,7 +27,7 @@ type conversation struct {
 	in       *lines
 	speaks   atomic.Pointer[speaker] // nil before the handshake
 	buffer   []byte                  // of answers, if the host sends one request at a time
-	turn     atomic.Pointer[turn]    // the latest request that its reader answers
+	turn     atomic.Pointer[turn]    // the latest request that its own reader answers
 	handlers sync.WaitGroup
 	ended    chan error      // how the conversation ended
 	reading  context.Context // of the goroutines that read
@@ -158,9 +158,10 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 	})
 }
 
-// relievable answers a request on the goroutine that has read it. It returns errRelieved if another
-// one reads by now, because the answer took longer than after, or waits for the host. With 0 only
-// the latter counts: requests after the handshake must not be read before it is answered.
+// relievable answers a request on the goroutine that has read it. If the answer takes longer than
+// after, or waits for the host, another goroutine reads meanwhile. Then relievable returns
+// errRelieved. If after is 0, only waiting for the host counts: the requests after the handshake
+// must not be read before the handshake is answered.
 func (c *conversation) relievable(after time.Duration, answer func() error) error {
 	t := &turn{}
 	c.turn.Store(t)
@@ -196,8 +197,8 @@ func (c *conversation) relieve(t *turn) {
 	}()
 }
 
-// register registers a request of an MCP client before anything after it is read, because clients
-// cancel requests.
+// register makes it possible to cancel a request of an MCP client. It is called before the next
+// message is read, because that message may cancel the request.
 func (c *conversation) register(ctx context.Context, id []byte) (context.Context, func()) {
 	if c.session.dialect != MCP {
 		return ctx, func() {}

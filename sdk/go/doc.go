@@ -112,8 +112,8 @@ knob:"Label" adds a control for people (kaged), and control:"multiline" chooses 
 does the same for tokens: from kaged's system_config, or from the variables that the tag env names.
 
 [Plugin.State] stores values for later processes of the plugin: in kaged in the host's storage, in
-other dialects in files below ~/.local/share/NAME. With a kaged host without storage it returns an
-error.
+other dialects in files below ~/.local/share/NAME. If a kaged host has no storage, the methods of
+[State] return an error.
 
 [Plugin.Log] writes to stderr, which hosts store. Everything else that the program prints goes there
 too, because stdout belongs to the protocol. [Plugin.Notification] declares a notification. [From]

@@ -57,8 +57,8 @@ type FinalEvent struct {
 	Text string `json:"text"`
 }
 
-// A ToolEvent is a tool that is about to run, or has run. Before, Arguments can be changed; after,
-// Result can be.
+// A ToolEvent is a tool that is about to run, or has run. Arguments can be changed before it runs,
+// Result after it has run.
 type ToolEvent struct {
 	Tool      string          `json:"tool"`
 	CallID    string          `json:"call_id,omitempty"` // empty if the dialect does not have it

@@ -83,7 +83,7 @@ func TestStdoutIsTheProtocols(t *testing.T) {
 
 // watched is a buffer that signals when a text has arrived.
 type watched struct {
-	text  bytes.Buffer // written by the one goroutine that reads stderr, read when that has ended
+	text  bytes.Buffer // written by the one goroutine that reads stderr, and read after that goroutine has ended
 	until string
 	found chan struct{}
 	done  bool

@@ -63,8 +63,8 @@ func (p *Plugin) gather(what string, given []Option, allowed options) options {
 }
 
 // On adds a handler for a point. Several handlers of one point are called in the order of their
-// definition, each with the event as the one before left it. A verdict that ends the event ends it
-// for the others too.
+// definition, each with the event as the one before left it. After a verdict that ends the event,
+// the others are not called.
 func On[E any](p *Plugin, point Point[E], handle func(ctx context.Context, event *E) Verdict, with ...Option) {
 	allowed := options{within: 1}
 	if strings.HasPrefix(point.name, "tool.") || strings.HasPrefix(point.name, "command.") {

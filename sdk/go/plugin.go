@@ -95,13 +95,13 @@ func (p *Plugin) Needs(capabilities ...string) {
 // Env declares variables of the environment that the plugin reads. mine passes on no others.
 func (p *Plugin) Env(names ...string) { p.variables = append(p.variables, names...) }
 
-// Start sets a function that runs once in each process, before its first handler, when the config
-// is known. If it returns an error, the plugin fails there. In dialects with a process for each
-// call it runs at every call.
+// Start adds a function that runs once in each process, before its first handler, when the config
+// is known. If it returns an error, the host gets that error, and no handler runs. In dialects with
+// a process for each call it runs at every call.
 func (p *Plugin) Start(run func(ctx context.Context) error) { p.start = append(p.start, run) }
 
-// Stop sets a function that runs once when a process ends in order: after shutdown or the end of
-// stdin, and after the only call of a process.
+// Stop adds a function that runs once when a process ends in order: after shutdown, the end of
+// stdin or a signal, and after the only call of a process.
 func (p *Plugin) Stop(run func(ctx context.Context) error) { p.stop = append(p.stop, run) }
 
 // Health sets a function that reports the plugin's health when the host asks. Without it the plugin

@@ -15,7 +15,7 @@ import (
 // Exit codes of a plugin's process.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the plugin reports it
+	exitFailed = 1 // the plugin reports a failure
 	exitUsage  = 2 // the call cannot be understood, or the definition of the plugin is wrong
 )
 
@@ -42,8 +42,8 @@ func interactive(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeNamedPipe == 0
 }
 
-// stopGrace is how long handlers may take to end after a signal. Hosts kill a second later, or
-// more.
+// stopGrace is how long handlers may take to end after a signal. Hosts kill the process a second
+// after the signal, or later.
 const stopGrace = 500 * time.Millisecond
 
 // obey waits for a signal, ends the handlers' contexts, and then the program.
@@ -103,7 +103,7 @@ func (s *session) detect(ctx context.Context) int {
 	return s.read(ctx)
 }
 
-// read reads the first line of stdin.
+// read determines the dialect from the first line of stdin.
 func (s *session) read(ctx context.Context) int {
 	in := newLines(s.process.Stdin)
 	first, err := in.next()

@@ -31,8 +31,8 @@ func (p *Plugin) scaffoldManifest() object {
 		{"hooks", list(p.hooks(Scaffold))}, {"tools", tools}, {"priority", priority}}
 }
 
-// scaffoldParameters translates a schema to the protocol's list. Parts that the list does not
-// support go into the description.
+// scaffoldParameters translates a schema to the protocol's list. The list has no field for the
+// values of an enum, so they go into the description.
 func scaffoldParameters(schema object) []any {
 	out := []any{}
 	properties, _ := schema.get("properties").(object)

@@ -168,7 +168,7 @@ func structSchema(t reflect.Type, defaults reflect.Value, depth int) (object, er
 	return out, err
 }
 
-// closed refuses unknown fields in every object of a schema.
+// closed returns the schema with unknown fields refused in every object.
 func closed(schema object) object {
 	out := object{}
 	for _, f := range schema {

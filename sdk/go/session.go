@@ -34,7 +34,7 @@ type session struct {
 	store   store
 	ask     func(ctx context.Context, method string, params any) ([]byte, error) // sends a request to the host; nil: not possible
 	tell    func(method string, params any) error                                // sends a notification to the host; nil: not possible
-	begun   atomic.Bool                                                          // Start has run, and Stop has not
+	begun   atomic.Bool                                                          // Start was called, and Stop was not
 	running atomic.Int32                                                         // running handlers
 }
 
@@ -65,7 +65,7 @@ func (s *session) begin(ctx context.Context, config, secrets []byte) error {
 	return nil
 }
 
-// end calls the plugin's Stop function.
+// end calls the plugin's Stop functions.
 func (s *session) end(ctx context.Context) {
 	if !s.begun.CompareAndSwap(true, false) {
 		return // a signal and the end of stdin may come at the same time
@@ -108,8 +108,8 @@ func (w *writer) line(message []byte) error {
 	return err
 }
 
-// held is stderr. In mine, stderr is an error only if it has nothing else, so the log of a mine
-// hook is held until the hook has ended.
+// held is stderr. A host of mine recognizes an error object only if stderr has nothing else. So the
+// log of a mine hook is held until the hook has ended.
 type held struct {
 	mu      sync.Mutex // protects the fields below, and writes to w
 	w       io.Writer

@@ -1,4 +1,4 @@
-// Command hello is the smallest Go program, with whose start the start of others is compared.
+// Command hello is the smallest Go program. The start of other programs is compared with its start.
 package main
 
 import "fmt"

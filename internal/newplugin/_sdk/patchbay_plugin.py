@@ -261,7 +261,7 @@ class FinalEvent(_Event):
 
 
 class ToolEvent(_Event):
-    """A tool that is about to run, or has run. Before, arguments can be changed; after, result can be."""
+    """A tool that is about to run, or has run. arguments can be changed before it runs, result after it has run."""
 
     __slots__ = ("arguments", "call_id", "result", "success", "tool")
     tool: str
@@ -309,7 +309,7 @@ class CompactedEvent(_Event):
 
 
 class CommandEvent(_Event):
-    """A command before or after it runs. command, args, flags and result can be changed. Before, result is None."""
+    """A command before or after it runs. command, args, flags and result (None before it runs) can be changed."""
 
     __slots__ = ("args", "command", "flags", "result", "timestamp")
     command: str
@@ -1486,7 +1486,7 @@ class _Session:
             out.detach()
 
     def mine_lifecycle(self, event: Any) -> int:
-        """init and shutdown need no answer, because each process begins and ends by itself."""
+        """Handles lifecycle events. init and shutdown need no answer: each process begins and ends by itself."""
         if event != "health":
             return _OK
         try:
@@ -1872,7 +1872,7 @@ def _scaffold_manifest(p: Plugin) -> dict[str, Any]:
 
 
 def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Translates a schema to scaffold's list. Parts that the list does not support go into the description."""
+    """Translates a schema to scaffold's list, which has no enum: the values go into the description."""
     out = []
     for name, s in schema.get("properties", {}).items():
         doc = s.get("description", "")

@@ -10,7 +10,7 @@
 // A Host is one process of the plugin in one dialect. Fire sends an event, and returns the verdict
 // and the event as the plugin left it; Tool, Method and Command call the rest. Sent and Received of
 // an outcome are the messages of the protocol. State, config files and the home directory are in a
-// temporary directory; kaged's storage belongs to the test.
+// temporary directory; kaged's storage is in memory.
 //
 //	New
 //	  start            dialects with a conversation: Plugin.Run on pipes

@@ -18,10 +18,10 @@ import (
 	plugin "github.com/patchbay-dev/patchbay/sdk/go"
 )
 
-// Options set what a plugin finds.
+// Options set the config, the secrets and the environment of a plugin.
 type Options struct {
 	Config  any               // a struct or a map; nil: none
-	Secrets any               // for kaged; elsewhere they are variables of Env
+	Secrets any               // for kaged; for other dialects put them into Env
 	Env     map[string]string // variables beside HOME
 }
 

@@ -1,4 +1,4 @@
-"""A kaged plugin that uses its storage: its tool puts a note, reads it back, deletes the one before and lists the others.
+"""A kaged plugin that uses its storage: its tool puts a note, reads it back, deletes the previous one and lists the rest.
 
 Several calls may be under way at once, so each is a generator: it yields a request to the host and is given the answer.
 """
