@@ -25,8 +25,8 @@ func raw(name, answer string) adapter.Tool {
 	}}
 }
 
-// TestAnswersThatTheLibraryDoesNotSurvive: an MCP server behind us cannot end the daemon by an
-// invalid answer, although the MCP library panics when it decodes or completes some of them.
+// TestAnswersThatTheLibraryDoesNotSurvive: the MCP library panics at some invalid answers of the
+// MCP servers behind us. Such an answer does not end the daemon.
 func TestAnswersThatTheLibraryDoesNotSurvive(t *testing.T) {
 	eras(t, func(t *testing.T, old bool) {
 		f := &fake{
@@ -59,9 +59,9 @@ func TestAnswersThatTheLibraryDoesNotSurvive(t *testing.T) {
 	})
 }
 
-// TestQuestionsThatTheLibraryDoesNotSurvive: a reference in the schema of a question is refused, in
-// the middle of a call and instead of a result. The library would follow it without end when the
-// answer comes, which no recover can catch.
+// TestQuestionsThatTheLibraryDoesNotSurvive: a reference in the schema of a question is refused,
+// whether a server asks during a call or asks instead of giving a result. The library would follow
+// it without end when the answer comes, which no recover can catch.
 func TestQuestionsThatTheLibraryDoesNotSurvive(t *testing.T) {
 	for name, schema := range map[string]string{
 		"itself":            `{"type":"object","$ref":"#"}`,

@@ -61,7 +61,8 @@ func encoded(v any) json.RawMessage {
 	return text
 }
 
-// progress and log ignore errors, which mean only that the client is gone.
+// progress and log drop messages that are not valid. An error in sending is ignored, because it
+// means that the client is gone.
 func progress(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
 	var p sdk.ProgressNotificationParams
 	if decode(params, &p) == nil {

@@ -40,7 +40,7 @@ func (s *Server) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 	return s.answer(ctx, call, result)
 }
 
-// inputs returns nil if there are no inputs: an empty map would count as an answer.
+// inputs returns the client's answers to questions of an earlier try, or nil if it sent none.
 func inputs(m sdk.InputResponseMap) any {
 	if m == nil {
 		return nil
@@ -74,8 +74,9 @@ func (s *Server) observe(e Event) {
 	}
 }
 
-// sessionID returns the session to which a client's calls belong. Clients of the modern protocol
-// have no session; their calls share one.
+// sessionID returns the session of Patchbay to which a client's calls belong. Clients over pipes,
+// and those of the modern protocol, have no id of their own: all their calls belong to the session
+// mcp.
 func sessionID(ss *sdk.ServerSession) string {
 	if id := ss.ID(); id != "" {
 		return "mcp-" + id

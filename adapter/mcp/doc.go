@@ -9,7 +9,7 @@
 //	New                    makes a server with what the host offers now
 //	  Server.sync          updates it when plugins change                        sync.go
 //	Server.Run             serves one client, over pipes                         mcp.go
-//	Server.Handler         serves many clients, over HTTP, in both kinds of the protocol    http.go
+//	Server.Handler         serves many, over HTTP, with and without sessions     http.go
 //	  Server.callTool      runs one call, through adapter.ToolCall               calls.go
 //	  Server.ask           prompts/get, resources/read, …
 //	    caller             describes the client to the server behind the plugin  caller.go

@@ -14,8 +14,8 @@ import (
 // gone.
 const sessionIdle = time.Hour
 
-// mostSessions limits the sessions of clients over HTTP, except those with a request in progress,
-// which the number of connections limits.
+// mostSessions limits the sessions of clients over HTTP. More can be open only while each of them
+// has a request in progress. The limit of connections bounds those.
 const mostSessions = 1000
 
 const sessionHeader = "Mcp-Session-Id"
@@ -23,13 +23,13 @@ const sessionHeader = "Mcp-Session-Id"
 // Handler serves clients over HTTP. It checks neither the host nor the origin of a request: the
 // caller must do that.
 //
-// Both kinds of the protocol have one address. A request of the modern kind has its method, or its
-// version, in its header, and has no session. Every other request belongs to the kind with a
+// Both kinds of the protocol have one address. A request of the modern kind has no session, and its
+// header has its method or a modern version. Every other request belongs to the kind with a
 // handshake.
 func (s *Server) Handler(mostBody int64) http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.sdk }
 	options := sdk.StreamableHTTPOptions{Logger: s.log, MaxRequestBodyBytes: mostBody, SessionTimeout: sessionIdle,
-		DisableLocalhostProtection: true, // the caller has checked the host, and knows more names
+		DisableLocalhostProtection: true, // the caller has checked the host, and may allow other names than localhost
 		EventStore:                 newReplays(), PropagateRequestCancellation: true}
 	sessions := sdk.NewStreamableHTTPHandler(server, &options)
 	single := options
@@ -67,8 +67,8 @@ func (s *Server) makeRoom() {
 	if len(open) < mostSessions || idle == nil {
 		return
 	}
-	s.sessions.forget(idle.ID()) // so that the next client does not wait for the same session to end
-	s.work.Go(func() {           // it waits for calls whose clients have closed their connections
+	s.sessions.forget(idle.ID()) // so that the next new session closes another one
+	s.work.Go(func() {           // Close waits for calls whose clients have closed their connections
 		if err := idle.Close(); err != nil {
 			s.log.Debug("an idle session could not be closed", "err", err)
 		}
@@ -98,8 +98,7 @@ func (s *Server) visit(id string) (leave func()) {
 	return s.sessions.begin(id, true)
 }
 
-// visitors records which sessions have a request in progress, and when each other session had its
-// last request.
+// visitors records for each session how many requests are in progress, and when the last one ended.
 type visitors struct {
 	mu     sync.Mutex        // protects visits and what they point to
 	visits map[string]*visit // by the id of the session
@@ -110,7 +109,8 @@ type visit struct {
 	last    time.Time // when the last request ended
 }
 
-// begin returns nil for a session that is not known, unless it is new.
+// begin counts a request of a session until end is called. It adds the session first if isNew is
+// set. Otherwise it returns nil for a session that it does not know.
 func (v *visitors) begin(id string, isNew bool) (end func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -120,7 +120,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// capabilities are fixed, because plugins may be added at any time.
+// capabilities returns what the server can offer. A client is told only once, and plugins may be
+// added later. So the result does not depend on the plugins that are there now.
 func capabilities() *sdk.ServerCapabilities {
 	return &sdk.ServerCapabilities{
 		Tools:       &sdk.ToolCapabilities{ListChanged: true},

@@ -24,7 +24,7 @@ const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a host made of functions.
+// fake is a host whose tools, offers and answers are set by the test.
 type fake struct {
 	mu    sync.Mutex
 	tools []adapter.Tool

@@ -58,7 +58,7 @@ func (r *replays) Append(ctx context.Context, session, stream string, data []byt
 	return r.store.Append(ctx, replayKey(session, stream), stream, data)
 }
 
-// After returns what follows the given index. Its first error says that the stream is forgotten.
+// After returns what follows the given index. For a forgotten stream it returns one error.
 func (r *replays) After(ctx context.Context, session, stream string, index int) iter.Seq2[[]byte, error] {
 	return r.store.After(ctx, replayKey(session, stream), stream, index)
 }

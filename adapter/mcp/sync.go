@@ -21,8 +21,8 @@ type news struct {
 // shown holds the definitions that clients see, by kind and name.
 type shown map[Kind]map[string][]byte
 
-// queueChange queues a change. If the queue is full, the change is dropped; the next queued change
-// of a list updates everything.
+// queueChange queues a change. If the queue is full, the change is dropped. The next change of
+// tools or offers that is queued updates all of them.
 func (s *Server) queueChange(kind Kind, uri string) {
 	select {
 	case s.news <- news{kind, uri}:
@@ -103,8 +103,8 @@ func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do fun
 	}
 }
 
-// recoverPanic returns a panic of the MCP library, caused by an invalid schema or address, as an
-// error.
+// recoverPanic returns a panic of the MCP library as an error. The library panics at some invalid
+// schemas, addresses and answers.
 func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -80,7 +80,7 @@ func (s *series[T]) change(values []string, change func(T) T) {
 	s.values[key.String()] = change(s.values[key.String()])
 }
 
-// each calls show with the values in the order of their labels.
+// each calls show with each value, sorted by the values of the labels.
 func (s *series[T]) each(show func(values []string, n T)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ type observedFamily struct {
 	read func(Show)
 }
 
-// Observe adds a metric whose values read reports at each request.
+// Observe adds a metric. read is called at each request, and calls its Show with each value.
 func (r *Registry) Observe(kind Kind, name, help string, labels []string, read func(Show)) {
 	r.add(&observedFamily{heading{name, help, kind, labels}, read})
 }

@@ -65,9 +65,10 @@ type Options struct {
 	// this machine. If it is nil, no address is.
 	Here func(addr netip.Addr) bool
 
-	// OnDenied is called with each denial, one at a time and at most 20 times a second, before the
-	// plugin sees the refusal. It runs on its own goroutine: a connection waits for it only a
-	// moment, but Close waits until it returns. It must not call Close. It may be nil.
+	// OnDenied is called with denials, one at a time and at most 20 times a second; further ones
+	// are only counted. It runs on its own goroutine. A connection is refused when OnDenied has
+	// returned, or after a moment. Close waits until OnDenied returns, so OnDenied must not call
+	// Close. It may be nil.
 	OnDenied func(Denial)
 
 	// Take is called with the number of descriptors before each connection is made, and may refuse

@@ -380,7 +380,7 @@ func TestOriginalDestinationWithoutARedirectIsTheLocalAddress(t *testing.T) {
 }
 
 // TestWhatIsRefusedWhateverIsGranted: a connection to an address that Options.Refused refuses is
-// not made; other addresses of a name are used.
+// closed before a byte is passed on. The other addresses of a name are used.
 func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
 	kept := func(addr string) func(netip.AddrPort) string {
 		return func(a netip.AddrPort) string {

@@ -61,7 +61,8 @@ func (b *Broker) open(c *net.TCPConn) (up net.Conn, hello []byte, err error) {
 	return up, hello, nil
 }
 
-// refuse resets a connection of the plugin, and reports or logs the reason.
+// refuse resets a connection of the plugin, and reports or logs the reason. It does nothing if the
+// plugin itself has closed the connection.
 func (b *Broker) refuse(c *net.TCPConn, err error) {
 	var denied Denial
 	switch {

@@ -27,8 +27,9 @@ const (
 // ServeDNS answers the plugin's look-ups until Close is called or c is closed. It owns c and closes
 // it in the end.
 //
-// Queries are answered one at a time. An answer takes microseconds and nothing is forwarded, so a
-// flood of queries occupies only one goroutine.
+// Queries are answered one at a time, so a flood of queries occupies only one goroutine. Nothing is
+// forwarded, so an answer takes microseconds. Only after a denial it may take as long as
+// reportTime.
 func (b *Broker) ServeDNS(c net.PacketConn) {
 	if !b.enter(c) {
 		return
@@ -152,7 +153,7 @@ func (p *policy) look(l *lookup) *Denial {
 	return nil
 }
 
-// lookBack answers the look-up of an address with the granted name that has it as its fake address.
+// lookBack answers a reverse look-up. For a fake address the answer is its granted name.
 func (p *policy) lookBack(l *lookup, reverse string) {
 	name, ok := p.back[reversed(reverse)]
 	target, err := dnsmessage.NewName(name + ".")

@@ -1,5 +1,5 @@
-// Package broker is the host's end of a sandboxed plugin's network, and its only way out of its
-// network namespace.
+// Package broker is the host's end of a sandboxed plugin's network. The plugin has no other way out
+// of its network namespace.
 //
 // In that namespace every address is local, every TCP connection is redirected to one listening
 // socket, and a UDP socket answers on 127.0.0.1:53. The jail creates both sockets there and passes
@@ -20,8 +20,8 @@
 // name when the plugin connects, and dials the address that it has checked. There is no second
 // look-up to which a DNS server could give another answer.
 //
-// The package creates no namespace, route or socket, does not know plugins, and parses no
-// capabilities; its caller does. It passes only TCP: no UDP, so no QUIC, and no ICMP.
+// The package creates no namespace, no route and no listening socket, and parses no capabilities:
+// its caller does this. It passes only TCP: no UDP, so no QUIC, and no ICMP.
 //
 // # Limits
 //

@@ -67,10 +67,10 @@ func (p *policy) grantAddr(a netip.Addr, port uint16) {
 	p.addrs[a] = append(p.addrs[a], port)
 }
 
-// assign gives a granted name without a fake address the first one after last for which there is no
-// grant. It returns the last address that was assigned. Addresses are assigned in the order of the
-// grants, so that a plugin that is started again sees the same ones. There are 131,071 of them; a
-// name beyond that gets none, and the plugin cannot look it up.
+// assign gives a fake address to a granted name that has none yet. It takes the first address after
+// last that is not granted itself. It returns the last address that was assigned. Addresses are
+// assigned in the order of the grants, so that a plugin that is started again sees the same ones.
+// There are 131,071 of them; a name beyond that gets none, and the plugin cannot look it up.
 func (p *policy) assign(name string, last netip.Addr) netip.Addr {
 	if _, granted := p.names[name]; !granted || p.fakes[name].IsValid() {
 		return last
@@ -91,9 +91,9 @@ func cleanName(name string) string {
 	return lower(strings.TrimSuffix(name, "."))
 }
 
-// lower is strings.ToLower for ASCII only, as DNS and TLS compare names. strings.ToLower turns the
-// Kelvin sign into a k, so that a name which a server distinguishes would be taken for a granted
-// one.
+// lower is strings.ToLower for ASCII only, as DNS and TLS compare names. strings.ToLower also turns
+// the Kelvin sign into a k. A name with that sign would then be taken for a granted one, although
+// servers treat it as another name.
 func lower(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -164,8 +164,9 @@ func (p *policy) kind(a netip.Addr) string {
 	return kind
 }
 
-// printName returns a name that a plugin sent in a form fit for a message, and the capability that
-// would grant it. The capability is empty if no grant can contain the name.
+// printName returns a name as it is shown in a message, and the capability that would grant it. The
+// name comes from a plugin and may be any text. The capability is empty if no grant can contain the
+// name.
 func printName(name, port string) (printed, capability string) {
 	if !isHostName(name) {
 		return strconv.Quote(name[:min(len(name), 64)]), ""
@@ -177,7 +178,7 @@ func printName(name, port string) (printed, capability string) {
 // syntax of package capability, which this package does not import.
 func isHostName(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
-		return !strings.Contains(name, ":") // a name with colons that a plugin sent is not an IPv6 address in brackets
+		return !strings.Contains(name, ":") // a grant has an IPv6 address in brackets, and this name has none
 	}
 	labels := strings.Split(name, ".")
 	digits := strings.Trim(labels[len(labels)-1], "0123456789") == "" // RFC 1123: the last label of a name is not all digits

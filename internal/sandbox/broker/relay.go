@@ -44,9 +44,9 @@ type upward struct {
 	err  error         // the error with which it ended; set before done is closed
 }
 
-// broken returns the error with which the upward direction has already ended. In that case the end
-// of the other direction is caused by the same error: a socket reports an error only once, to the
-// first caller.
+// broken returns the error with which the upward direction has already ended, or nil. Such an error
+// also ends the other direction. There it looks like a normal end, because a socket reports an
+// error only once, to the first caller.
 func (u *upward) broken() error {
 	select {
 	case <-u.done:

@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestNamesAgain: names are looked up with a final dot, and connections use descriptors, for an
-// ordinary user too.
+// TestNamesAgain runs the tests of final dots, suggested grants and descriptors again, as an
+// ordinary user.
 func TestNamesAgain(t *testing.T) {
 	rerun.Tests(t, "TestGrantedNamesAreAskedForWithTheirFinalDot", "TestSearchDomainsAreNotTried", "TestASuggestedGrantParses",
 		"TestAFinalDotInAHelloIsNoOtherName", "TestConnectionsTakeDescriptors")
