@@ -90,8 +90,8 @@ func blockAt(dir, path string) (place, uint32, error) {
 	return place{filepath.Base(p), p}, uint32(n), nil
 }
 
-// putBack returns messages to their blocks that a running server cut off after Keep had copied
-// them. It returns the streams that have changed.
+// putBack puts messages back into blocks. A running server had cut them off, after Keep had copied
+// the blocks. putBack returns the streams that have changed.
 func (m *repairer) putBack() ([]string, error) {
 	open, err := Unacknowledged(m.dir)
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// copyTries is how often a stream is read again. That is necessary if the server replaced its files
-// meanwhile. It is also necessary while the server creates the stream: it creates and syncs one
-// file after the other. The pauses between the tries double, from a millisecond to a second.
+// copyTries is how often Copy tries to open the files of a stream. Another try is necessary if the
+// server replaced files meanwhile. It is also necessary while the server creates the stream: it
+// creates and syncs one file after the other. The pauses between the tries double, from a
+// millisecond to a second.
 const copyTries = 12
 
 // Copy reads the files of all streams, also while a server uses them, and calls each with the files

@@ -1,8 +1,8 @@
 package blocks
 
 // doubtful reports whether something is wrong with a stream after its server has stopped: its
-// settings, a missing block, or the lengths and numbers of a block that has changed since the
-// server started. Another program may have changed it.
+// settings, its index, a missing block, or the lengths and numbers of a block that has changed
+// since the server started. Another program may have changed it.
 //
 // If a stream is not doubtful, the next start does not read its blocks. The next server then
 // believes a wrong number: it silently cuts off the block, treats its messages as deleted, or

@@ -205,10 +205,11 @@ func (c *count) lost(n uint32) int {
 	return len(lost)
 }
 
-// gap notes which messages are missing around an offset: those between the numbers before and
-// behind it. Without a number before it, they begin with the first message of the index; without an
-// index only the last of them is noted. Without a number behind it, one message is noted, unless
-// others are noted already, the index has every message, or a write was interrupted there.
+// gap notes which messages are missing around an offset: those between the number before it and the
+// number behind it. If there is no number before it, they begin with the first message of the
+// index; without an index only the last of them is noted. If there is no number behind it, gap
+// notes one message. It notes none if others are noted already, if there is an exact index, or if a
+// write was interrupted there.
 func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	s := c.stream
 	before, after := s.around(n, offset)
@@ -243,8 +244,8 @@ func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 }
 
 // expected returns what the index says about a block, if that can be trusted. In a stream with
-// limits the server may have removed messages since it wrote the index, but it never leaves an
-// empty block.
+// limits the server may have removed messages since it wrote the index. But it never empties a
+// block, so for an empty block the index can be trusted.
 func (s *stream) expected(n uint32) (indexed, bool) {
 	if s.index == nil {
 		return indexed{}, false

@@ -44,8 +44,8 @@ var errIndex = errors.New("index.db is damaged")
 
 const (
 	indexMagic = 11
-	// The versions of the format: 2 added the count of times to live, 3 that of schedules, 4 the
-	// last block of every subject.
+	// The versions of the format: 2 added the number of messages that expire, 3 that of scheduled
+	// messages, 4 the last block of every subject.
 	indexOldest, indexNewest = 1, 4
 )
 

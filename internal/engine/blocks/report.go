@@ -27,8 +27,8 @@ type Report struct {
 	Time     time.Time `json:"time"`
 	Findings []Finding `json:"findings"`
 
-	// Running is set if the server was running, and has cut off the blocks since. Pending is set
-	// until the messages that it cut off were put back.
+	// Running is set if a server was running when the findings were made. Pending is set until the
+	// messages that this server cut off are put back.
 	Running bool `json:"running,omitempty"`
 	Pending bool `json:"pending,omitempty"`
 

@@ -96,9 +96,9 @@ func (p place) fileStates() (*sealedStream, error) {
 }
 
 // Seal records sizes and times after the server has stopped. The next start reads no block of a
-// stream that has not changed since. Before that, Seal checks the lengths and numbers of the blocks
-// that changed while the server was running. ran is what [Open] returned for that server; nil means
-// that all blocks were just read.
+// stream that has not changed since. Seal first checks the lengths and numbers of the blocks that
+// changed while the server was running. ran is what [Open] returned for that server; nil means that
+// all blocks were just read.
 func Seal(dir string, ran *Unread) error {
 	all, err := places(dir)
 	if err != nil {

@@ -93,7 +93,7 @@ type stream struct {
 	place
 	blocks []block          // by number
 	index  *index           // nil: missing or damaged
-	exact  bool             // a message of the index that has no record any more is lost: the server has not removed it
+	exact  bool             // a message that the index lists and no record has is lost: the server has not removed it
 	sealed map[uint32]int64 // sizes of blocks at the last clean stop; empty: it was not clean
 	marked map[uint64]bool  // messages that marks name as deleted
 }
