@@ -23,7 +23,7 @@ type LoadError struct {
 	Warnings []Warning // what else is wrong with the file
 
 	reaches bool      // it failed because of a file, a module or the network
-	tried   bool      // … in a sandbox without any of these
+	tried   bool      // it was tried in a sandbox that has none of these
 	kind    hook.Kind // how it ended the interpreter; "": it did not
 }
 

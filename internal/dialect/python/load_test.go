@@ -193,8 +193,8 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	}
 }
 
-// TestSettingsUnderAPluginsOwnName: settings under the name in __plugin__ apply once the plugin is
-// loaded.
+// TestSettingsUnderAPluginsOwnName: the timeout under the name in __plugin__ applies once the
+// plugin is loaded; the variables under that name are not passed on.
 func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 	s := newStage(t)
 	s.write("file", "__plugin__ = {'name': 'own'}\nimport os\n@on_final\nasync def f(ctx, text): return os.environ.get('PB_COLOUR', 'none')\n")

@@ -52,8 +52,8 @@ func parseLine(line string) logLine {
 }
 
 // saidBy returns the part of an interpreter's stderr that a plugin may have written: the lines with
-// one of its names, and those without a mark. The stacks of an interpreter that was ended say where
-// it was, not why ([blockedAt] reads them).
+// one of its names, and those without a mark. It leaves out the stacks of an interpreter that was
+// ended: they say where it was, not why ([blockedAt] reads them).
 func saidBy(stderr string, names ...string) string {
 	var said []string
 	for i, line := range strings.Split(stderr, "\n") {

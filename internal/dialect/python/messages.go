@@ -22,7 +22,7 @@ const (
 	// restartWait is how long a call waits for an interpreter that is being restarted.
 	restartWait = 3 * time.Second
 	// restartPause is the longest pause before an interpreter that keeps crashing is started again.
-	// The other plugins need it.
+	// The other plugins need the interpreter.
 	restartPause = 5 * time.Second
 	// farewell is how long handlers and atexit functions may run when the last plugin is closed:
 	// docs/protocols/python.md, row P12.

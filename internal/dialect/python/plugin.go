@@ -30,7 +30,7 @@ type Plugin interface {
 	Metadata() json.RawMessage
 }
 
-// openTries is how often a plugin is loaded if other plugins end the interpreter meanwhile.
+// openTries is how often a plugin is loaded if the interpreter ends each time.
 const openTries = 3
 
 // A plugin is a file in the shared interpreter.

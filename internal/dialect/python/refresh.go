@@ -15,8 +15,8 @@ import (
 func (p *plugin) Refresh(ctx context.Context) { p.refresh(ctx, true) }
 
 // refresh loads the file again if it has changed. It checks at the start of every turn (begins), at
-// the first event of every other request, and otherwise at most every lookEvery. A call that
-// arrives during a check uses the old code, unless it is the first of its request.
+// the first event of each new request, and otherwise at most every lookEvery. A call that arrives
+// during a check uses the old code, unless it is the first of its request.
 func (p *plugin) refresh(ctx context.Context, begins bool) {
 	now := p.enters(hook.Request(ctx)) || begins
 	if now {

@@ -108,8 +108,8 @@ func (r *runner) connect(ctx context.Context) (*interpreter, *proc.Process, erro
 	return i, i.process, nil
 }
 
-// live returns the current interpreter. If it is being restarted, live waits up to wait, so that a
-// crash does not affect the other plugins.
+// live returns the current interpreter. If it is being restarted, live waits for it, but not longer
+// than wait. So a crash does not affect the other plugins.
 func (r *runner) live(ctx context.Context, wait time.Duration) (*interpreter, error) {
 	i, err := r.kept.Get()
 	if err == nil || r.absent.Load() {

@@ -106,8 +106,8 @@ func TestSeedQuickStart(t *testing.T) {
 	}
 }
 
-// TestSeedHooksReference: the document's snippet of each hook works. The test adds an import that
-// those with time measurements lack.
+// TestSeedHooksReference: the document's snippet of each hook works. Snippets that measure time
+// lack an import, which the test adds.
 func TestSeedHooksReference(t *testing.T) {
 	s := newStage(t)
 	s.write("a_begin", "import time\n"+example(t, "on_begin", 0))

@@ -8,7 +8,7 @@ import (
 )
 
 // TestTranscripts plays testdata/transcripts: plugins print what they get, and the results show
-// what their answers do. The plugins are the files, and the process is Python's.
+// what their answers do. The files of a transcript are the plugins, and Python runs them.
 func TestTranscripts(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	transcripts := plugtest.Transcripts{

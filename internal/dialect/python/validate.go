@@ -107,7 +107,8 @@ func (d *Dialect) describe(ctx context.Context, i *interpreter, draft Draft, res
 	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.oddities(), Called: about.Called}, nil
 }
 
-// trialLaunch returns the launch of an interpreter for one draft, confined as its plugin would be.
+// trialLaunch returns the launch of an interpreter for drafts, confined as the plugin of that name
+// would be.
 func trialLaunch(rt *dialect.Runtime, name string) *launch {
 	l := &launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir,
 		log:  func(line string) { rt.Log.Debug("stderr", "line", parseLine(line).text) },
@@ -129,7 +130,7 @@ func (d *Dialect) tell(ctx context.Context, i *interpreter, rt *dialect.Runtime,
 	return i.ask(ctx, d.loadTimeout, method, hook.Object{text("name", draft.Name), text("content", draft.Content)})
 }
 
-// dismiss ends an interpreter after its one request.
+// dismiss ends an interpreter after its last request. err is the error of that request, or nil.
 func (i *interpreter) dismiss(ctx context.Context, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		i.kill()

@@ -25,7 +25,7 @@ class Threads:
         self._most = most
         self._lock = threading.Lock()  # protects the fields below, and each job's running and abandoned
         self._alive = 0
-        self._idle = 0  # too high once MOST_THREADS are alive, but not used any more then
+        self._idle = 0  # may be too high once MOST_THREADS are alive; then it does not matter
         self._stuck = 0
 
     @property
