@@ -5,8 +5,9 @@ import (
 	"os"
 )
 
-// exchangeSlowly exchanges two files with three renames, if the system cannot do it in one step. a
-// is in a staging directory: a process that is killed in between leaves the old files there.
+// exchangeSlowly exchanges two files with three renames, if the system cannot do it in one step.
+// The file a is in a staging directory. If the process is killed in between, the old file is left
+// there.
 func exchangeSlowly(a, b string) error {
 	aside := a + ".old"
 	if err := os.Rename(b, aside); err != nil {

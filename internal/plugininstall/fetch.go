@@ -22,7 +22,7 @@ type Options struct {
 	Dialects []string    // only plugins of these; nil: of all
 	Log      *slog.Logger
 	Progress func(text string) // called with what is being done; may be nil
-	Secrets  func() []string   // returns the secrets: a file that contains one is not stored as a text; may be nil
+	Secrets  func() []string   // returns the secrets: the lock keeps no copy of a file that contains one; may be nil
 
 	tls *tls.Config // for tests; nil: the system's
 }

@@ -205,8 +205,8 @@ func (g *git) export(ctx context.Context, s *sink, commit string) error {
 // mostList limits git's output about the files of a commit.
 const mostList = 64 << 20
 
-// list returns git's output about the files of a commit. A few directories that contain each other
-// several times can be billions of files, so git is ended if it prints too much.
+// list returns git's output about the files of a commit. If each of a few directories contains the
+// next one several times, this can be billions of files. So git is ended if it prints too much.
 func (g *git) list(ctx context.Context, commit string) ([]byte, error) {
 	p, err := g.procs.Start(ctx, g.spec("ls-tree", "-r", "-z", "-l", "--full-tree", commit))
 	if err != nil {

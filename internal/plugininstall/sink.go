@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// The limits of one installation. They are those of what can be recorded.
+// The limits of one installation. The lock cannot record more than mostFiles files.
 const (
 	mostFiles   = trust.MostFiles
 	mostBytes   = 512 << 20
@@ -157,7 +157,7 @@ func (s *sink) file(name string, mode fs.FileMode, content io.Reader) (err error
 	return f.Chmod(perm) // whatever the umask is
 }
 
-// ratio is how many bytes one read byte may unpack to. Text that repeats itself reaches some
+// ratio is how many bytes one read byte may unpack to. Text that repeats itself can reach a few
 // hundred.
 const (
 	ratio      = 400

@@ -12,8 +12,8 @@ import (
 )
 
 // unfinished is a file in a staging directory of a plugin's files. It contains the name of the
-// program that starts the plugin, and means that the files are put in place first, and that program
-// after them. If the process is killed between the two, [Sweep] removes the files.
+// program that starts the plugin. The files are put in place first, and that program after them. If
+// the process is killed between the two, [Sweep] removes the files.
 const unfinished = "unfinished"
 
 // markUnfinished makes that file for a new plugin. A plugin that is replaced needs none, because
