@@ -196,7 +196,7 @@ func (a *attempt) payload(h *Hook, event Event, message string) map[string]any {
 	return p
 }
 
-// sinks passes the output to the sinks and adds what failed to result.
+// sinks passes the output to the sinks and adds their failures to result.
 func (a *attempt) sinks(ctx context.Context, result *Attempt) {
 	text := a.out.tail()
 	for i := range a.manifest.OnSuccess {
@@ -309,7 +309,7 @@ func (a *attempt) makeDryTmp() (string, error) {
 func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 	_ = p.Stdin().Close() // the program gets no input
 	read := make(chan struct{})
-	go func() { // reads stdout until it ends or Stop closes it
+	go func() { // reads stdout until it ends, its deadline passes or Stop closes it
 		defer close(read)
 		a.out.copy(stdout, p.Stdout())
 	}()

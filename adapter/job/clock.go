@@ -8,8 +8,8 @@ import (
 // A Clock tells the time. Tests use one in which days pass in seconds.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns at the time until, or when ctx ends, or when the clock was set after the caller
-	// read now from it. The caller must then read the time again.
+	// Sleep returns when the clock reaches until, or when ctx ends. It also returns if the clock
+	// was set after the caller read the time now from it. The caller must then read the time again.
 	Sleep(ctx context.Context, now, until time.Time)
 }
 

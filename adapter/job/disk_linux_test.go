@@ -29,8 +29,8 @@ type smallDisk struct {
 	told         chan struct{} // receives a value if a result cannot be written
 }
 
-// newSmallDisk returns a smallDisk. The agent writes down that it ran, fills the disk, and runs the
-// shell command then.
+// newSmallDisk returns a smallDisk. The agent writes down that it ran and fills the disk. It then
+// runs the shell command in the parameter then.
 func newSmallDisk(t *testing.T, then string) *smallDisk {
 	t.Helper()
 	dir := plugtest.SmallDisk(t, "40m")

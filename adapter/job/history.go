@@ -13,7 +13,7 @@ import (
 
 const (
 	// clocksDiffer is how far the clocks of machines that share an engine are expected to differ.
-	// If they differ by more, records are still found, but slowly.
+	// If they differ by more, [Store.Run] still finds a run, but slowly.
 	clocksDiffer = time.Minute
 	// historyPage is how many records are read at once.
 	historyPage = 512

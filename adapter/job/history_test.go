@@ -55,7 +55,7 @@ func fileAll(t *testing.T, p *parts, runs ...*Run) {
 
 func TestHistory(t *testing.T) {
 	s, p := openStore(t)
-	const minutes = 700 // more than one page of a batch
+	const minutes = 700 // more records than one read returns
 	for i := range minutes {
 		fileAll(t, p, runAt("busy", i, Succeeded))
 		if i%100 == 0 {

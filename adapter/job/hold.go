@@ -82,8 +82,8 @@ func (p *parts) lastBeat(ctx context.Context, key string) (lease.Heartbeat, erro
 	return lease.Heartbeat{Revision: v.Revision, Age: now.Sub(v.Time)}, err
 }
 
-// restampBeat writes a heartbeat whose time is in the future a second time, so that it gets the
-// engine's present time.
+// restampBeat writes the last heartbeat of a schedule again, so that it gets the engine's present
+// time. The time that it has is in the future.
 func (p *parts) restampBeat(ctx context.Context, key string) error {
 	v, err := p.beats.Get(ctx, key)
 	if err == nil {

@@ -15,8 +15,8 @@ import (
 var ErrPlace = errors.New("not a place in the list of runs")
 
 // The list of runs has three parts, one after the other. Each part has an order in which a later
-// call can continue. The history is in the order in which runs ended, because a run may take any
-// time.
+// call can continue. The history is in the order in which runs ended, because that is the order in
+// which its records were written.
 const (
 	listUnderWay = iota // runs that are not over, the last to begin first
 	listHistory         // runs in the history, the last to end first
@@ -146,7 +146,7 @@ func (l *lister) fill(ctx context.Context) error {
 	return nil
 }
 
-// addOld adds the last runs of schedules that ended before everything that the history still has.
+// addOld adds those runs in last that ended before every run that the history still has.
 func (l *lister) addOld(ctx context.Context, last []Run) error {
 	oldest, err := l.history.Read(ctx, l.agent, 0, 1)
 	if err != nil {

@@ -115,7 +115,8 @@ const (
 )
 
 // Security is the [security] table: what the agent may do. An empty list restricts nothing, as in
-// dotagent, where an agent without the table is not restricted.
+// dotagent, where an agent without the table is not restricted. The exception is an empty list of
+// hosts in Network.
 type Security struct {
 	AllowedCommands    []string
 	AllowedPlugins     []string

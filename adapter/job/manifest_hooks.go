@@ -36,7 +36,8 @@ const (
 	onFailureList = "on_failure"
 )
 
-// warnOfHookEvents warns of listed events for which the hook is never called.
+// warnOfHookEvents warns if the list of events has no effect, if it keeps the hook from ever being
+// called, or if it has events that Patchbay never sends.
 func warnOfHookEvents(t *document.Table, list string, h Hook) {
 	switch {
 	case len(h.Events) == 0:

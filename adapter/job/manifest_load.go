@@ -81,7 +81,7 @@ type Loaded struct {
 }
 
 // A Hidden is an agent that is not used, because a directory that is searched earlier has an agent
-// of the same name. Most often that one is a copy that `job import` made.
+// of the same name. Most often the agent that is used is a copy that `job import` made.
 type Hidden struct {
 	Path  string    // of its manifest
 	Agent string    // its name

@@ -123,7 +123,7 @@ func (s *Store) Output(ctx context.Context, run string, f func(Line) error) erro
 	return err
 }
 
-// outputPage is how many records of lines are read at once: at most 2 MB.
+// outputPage is how many records of lines are read at once: about 2 MB, or more if lines are long.
 const outputPage = 64
 
 // lines calls f with the lines of a run after a sequence number. It returns the sequence number of

@@ -17,7 +17,7 @@ type page struct {
 	Current  *Run   `json:"run,omitempty"`    // the run that is not over
 	Hold     *hold  `json:"held,omitempty"`   // the process that makes Current; nil: any process may make its next attempt
 	Cancel   string `json:"cancel,omitempty"` // why Current is to be cancelled, as "cancelled by NAME"; "": no request
-	Previous *Run   `json:"last,omitempty"`   // the last run that is over and was not skipped; the history has it, too
+	Previous *Run   `json:"last,omitempty"`   // the last run that is over and was not skipped; the history has it, too, for historyAge
 }
 
 // decodePage decodes a stored page. If the page is damaged, the error says how, and the returned

@@ -120,7 +120,7 @@ func (n *Notifier) Hook() (*Hook, error) {
 }
 
 // wantsFailure reports whether a plugin of on_failure gets an event. A plugin that lists no events
-// gets every event except success. It also gets the event recovered.
+// gets every event except success.
 func wantsFailure(h *Hook, e Event) bool {
 	if len(h.Events) > 0 {
 		return h.Wants(e)

@@ -159,8 +159,8 @@ func (c *claim) writeClaim(ctx context.Context, o Order) error {
 	return c.continueRun(ctx, o)
 }
 
-// refuse handles an order that comes while the previous run is still in progress. It returns why
-// for a manual run, and records a tick as skipped.
+// refuse handles an order that comes while the previous run is still in progress. For a manual run
+// it returns the error in why. It records a tick as skipped.
 func (c *claim) refuse(ctx context.Context, why error) error {
 	if c.run.Manual {
 		return why

@@ -6,8 +6,8 @@ import (
 )
 
 // A Schedule is one entry of [[schedules]]: when an agent runs, and with which arguments. Its zone
-// decides what a time of day means. Ticks are instants, and they are the same on every machine that
-// reads the manifest.
+// decides what a time of day means. Ticks are instants. If the schedule has a zone or is an
+// interval, they are the same on every machine that reads the manifest.
 //
 // # Daylight saving
 //
@@ -117,7 +117,8 @@ func (s *Schedule) Slug() string {
 const maxSlug = 100
 
 // slugWord returns one argument in lower case and without its leading dashes. Each run of
-// characters that are not letters, digits or dashes becomes one _.
+// characters that are not ASCII letters, digits or dashes becomes one _. At the beginning and at
+// the end of the word it is removed.
 func slugWord(arg string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimLeft(arg, "-")) {

@@ -175,8 +175,8 @@ func (n *soonest) add(t time.Time) {
 	}
 }
 
-// order puts an order into the queue, unless this process has put it there before. The queue itself
-// drops orders that another process has put there.
+// order puts an order into the queue, unless this process did so less than reorderAfter ago. The
+// queue itself drops orders that another process has put there.
 func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	id, at := o.id(), slot{stateKey(o.Agent, o.Schedule), o.Attempt > 1}
 	s.mu.Lock()
