@@ -28,7 +28,8 @@ type Host interface {
 // or Compact has returned nil, its messages are stored.
 //
 // A log may also have a method Earlier() int, which returns the number of model replies that
-// compactions removed. The script of the offline model continues after that number.
+// compactions removed. The offline model, which plays the replies of a script in order, counts them
+// as played.
 type Log interface {
 	Messages() []model.Message // after compactions; the caller must not change them, so they need not be copied
 	Append(ctx context.Context, messages ...model.Message) error

@@ -120,8 +120,8 @@ func (a *Agent) limit() int {
 // next compaction is far away.
 func (r *run) budget() int { return r.agent.limit() / 2 }
 
-// compactIfLong compacts a conversation that has become too long for the model. If it cannot be
-// compacted, the model is called nevertheless.
+// compactIfLong compacts a conversation that has become too long for the model. If there is too
+// little to remove, or a plugin refuses, the model is called nevertheless.
 func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
 	limit := r.agent.limit()
 	if limit <= 0 || r.estimateSize(tools) <= limit {
@@ -161,7 +161,8 @@ func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error
 }
 
 // estimateSize returns the number of tokens in the conversation: the model's own count for the
-// messages that it has seen, and our estimate for the others.
+// messages that it has seen, and our estimate for the others. If our estimate of the whole is
+// larger, it returns that.
 func (r *run) estimateSize(tools []model.Tool) int {
 	messages := r.turn.Log.Messages()
 	request := model.Request{System: r.prompt.text(), Messages: messages, Tools: tools}

@@ -48,8 +48,7 @@ func (l *MemoryLog) Compact(_ context.Context, c session.Compaction) error {
 	return nil
 }
 
-// Earlier returns the number of model replies that compactions removed. The script of an offline
-// model continues after that number.
+// Earlier returns the number of model replies that compactions removed: see [Log].
 func (l *MemoryLog) Earlier() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
-// startSession fires session.start before the first turn of a session. Text that plugins inject
-// opens the conversation. If the first message is refused, the transcript stays empty and the next
-// message is the first.
+// startSession fires session.start if the transcript is empty. Text that plugins inject opens the
+// conversation. If plugins injected nothing and the first message is refused, the transcript stays
+// empty, and session.start is fired again before the next message.
 func (r *run) startSession(ctx context.Context) error {
 	if len(r.turn.Log.Messages()) > 0 {
 		return nil
