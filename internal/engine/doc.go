@@ -5,7 +5,7 @@
 // When a write has returned nil, its data is on disk, and survives kill -9. A later read returns
 // it.
 //
-// The package stores bytes, and knows nothing of sessions and plugins. It is not a message bus:
+// The package stores bytes: sessions and plugins have no meaning here. It is not a message bus:
 // followers of a stream get the stored records.
 //
 // # Opening
