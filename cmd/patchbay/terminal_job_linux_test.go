@@ -2,10 +2,8 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -23,21 +21,6 @@ func agentIn(t *testing.T) (home string) {
 		t.Fatal(err)
 	}
 	return home
-}
-
-// atTerminal starts a command at a terminal. end waits for its end.
-func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end func() int) {
-	t.Helper()
-	master, slave := openPair(t)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return master, watch(master), func() int {
-		_ = cmd.Wait() // the caller checks the exit code
-		return cmd.ProcessState.ExitCode()
-	}
 }
 
 // TestJobRunAtATerminal: at a terminal, `job run` makes one attempt, and says how to make the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -93,30 +94,17 @@ func askerIn(t *testing.T, more, program string) (home string) {
 // it types keys. It checks the screen and the exit code.
 func askAtTerminal(t *testing.T, home, cue, keys, shown string, code int, flags ...string) {
 	t.Helper()
-	master, slave := openPair(t)
-	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
-		t.Fatal(err)
-	}
-	cmd := patchbayIn(home, append(flags, "asker", "ask", "--now")...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	screen := watch(master)
-	await(t, func() bool { return strings.Contains(screen.String(), cue) || len(ended) > 0 })
+	master, screen, end := atTerminal(t, patchbayIn(home, append(flags, "asker", "ask", "--now")...))
+	await(t, func() bool { return strings.Contains(screen.String(), cue) })
 	if _, err := master.WriteString(keys); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool { return len(ended) > 0 })
-	err := <-ended
-	if got := cmd.ProcessState.ExitCode(); got != code {
-		t.Fatalf("exit code %d (%v), on the screen: %q", got, err, screen)
+	if got := end(); got != code {
+		t.Fatalf("exit code %d, on the screen: %q", got, screen)
 	}
-	await(t, func() bool { return strings.Contains(screen.String(), shown) })
+	if !strings.Contains(screen.String(), shown) {
+		t.Errorf("%q is not on the screen: %q", shown, screen)
+	}
 }
 
 // A screen is the output on a terminal.
@@ -131,10 +119,49 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
+// atTerminal starts a command at a terminal of 24 lines. end waits until the command has ended and
+// its output has been read to the last byte.
+func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end func() int) {
+	t.Helper()
+	return atTerminalOf(t, cmd, &unix.Winsize{Row: 24, Col: 80})
+}
+
+// atTerminalOf starts a command at a terminal of a size.
+func atTerminalOf(t *testing.T, cmd *exec.Cmd, size *unix.Winsize) (master *os.File, s *screen, end func() int) {
+	t.Helper()
+	master, slave := openPair(t)
+	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, size); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The output ends if no process has the terminal open, this one included.
+	if err := slave.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, read := watch(master)
+	ended := sync.OnceFunc(func() {
+		_ = cmd.Wait() // the caller checks the exit code
+		<-read
+	})
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // fails if the command has ended
+		ended()
+	})
+	return master, s, func() int {
+		ended()
+		return cmd.ProcessState.ExitCode()
+	}
+}
+
 // watch reads the output on a terminal until it is closed.
-func watch(master *os.File) *screen {
-	s := new(screen)
+func watch(master *os.File) (s *screen, done <-chan struct{}) {
+	s, read := new(screen), make(chan struct{})
 	go func() {
+		defer close(read)
 		buffer := make([]byte, 4096)
 		for {
 			n, err := master.Read(buffer)
@@ -146,7 +173,7 @@ func watch(master *os.File) *screen {
 			}
 		}
 	}()
-	return s
+	return s, read
 }
 
 // openPair makes a pair of terminals.
@@ -170,6 +197,5 @@ func openPair(t *testing.T) (master, slave *os.File) {
 	if err != nil {
 		t.Skip("no terminals here: ", err)
 	}
-	t.Cleanup(func() { slave.Close() })
 	return master, slave
 }
