@@ -217,10 +217,13 @@ func (p *parts) add(a slog.Attr) {
 	case a.Key == "fix":
 		p.fix = value
 	case a.Key == "dialect": // left out: the name of the plugin is enough
+	case value == "":
 	case strings.HasPrefix(value, a.Key+" "): // such as "exit code 3" of the key exit
 		p.rest = append(p.rest, value)
+	case strings.Contains(value, " "): // quoted, to show where it ends
+		p.rest = append(p.rest, a.Key+` "`+value+`"`)
 	default:
-		p.rest = append(p.rest, fmt.Sprintf("%s %s", a.Key, value))
+		p.rest = append(p.rest, a.Key+" "+value)
 	}
 }
 

@@ -17,8 +17,8 @@ func TestLog(t *testing.T) {
 			l.With("plugin", "git-context", "dialect", "scaffold").Warn("plugin left out", "err", errors.New("no answer"))
 		}, "warning: plugin git-context: plugin left out: no answer\n"},
 		"other keys follow the message": {false, func(l *slog.Logger) {
-			l.Warn("odd", "count", 2, "what", "x y")
-		}, "warning: odd (count 2, what x y)\n"},
+			l.Warn("odd", "count", 2, "what", "x y", "stderr", "")
+		}, "warning: odd (count 2, what \"x y\")\n"},
 		"a key is not repeated if the value begins with it": {false, func(l *slog.Logger) {
 			l.Warn("it ended", "exit", "exit code 3")
 		}, "warning: it ended (exit code 3)\n"},
