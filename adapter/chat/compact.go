@@ -51,11 +51,20 @@ var errNoCompactor = errors.New("no plugin compacted the transcript: the strateg
 type compactionPlan struct {
 	strategy string
 	trigger  string
-	keep     int // how many messages at the end stay
+	keep     int // how many messages at the end stay; a checkpoint keeps those since the user's last one instead
 	budget   int // how many tokens those may have; 0: any number
 }
 
 func (s *compactionPlan) manual() bool { return s.trigger == triggerManual }
+
+// split divides a transcript into the messages to remove and the messages that stay.
+func (s *compactionPlan) split(all []model.Message) (gone, kept []model.Message) {
+	keep := s.keep
+	if s.strategy == StrategyCheckpoint {
+		keep = countSinceUser(all)
+	}
+	return split(all, keep, s.budget)
+}
 
 // A compactionResult is a compacted transcript.
 type compactionResult struct {
@@ -149,7 +158,7 @@ func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error
 		return false, err
 	}
 	// If only one message can be removed, it is most likely the summary of the last compaction.
-	if gone, _ := split(r.turn.Log.Messages(), s.keep, s.budget); len(gone) < 2 {
+	if gone, _ := s.split(r.turn.Log.Messages()); len(gone) < 2 {
 		return false, nil
 	}
 	_, err = r.compact(ctx, s)

@@ -263,6 +263,19 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%d compactions", len(b.log.Compactions()))
 		}
 	})
+	t.Run("a checkpoint keeps everything since the user's message, so a single long turn goes on without one", func(t *testing.T) {
+		look := func(used int) play {
+			return func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
+				return &model.Response{ToolCalls: []model.ToolCall{call("1", "look", `{}`)}, Usage: model.Usage{Input: used}}, nil
+			}
+		}
+		b := newBed(t, look(10), look(90_000), say("answer"))
+		b.says("look", "a tree")
+		b.Compact = CompactOptions{Strategy: StrategyCheckpoint, Keep: 1}
+		if result := b.run("and now?"); result.Text != "answer" || len(b.log.Compactions()) != 0 {
+			t.Errorf("%+v, %d compactions", result, len(b.log.Compactions()))
+		}
+	})
 	t.Run("a conversation that the model finds too long is compacted once and sent again", func(t *testing.T) {
 		tooLong := fail(fmt.Errorf("400: %w", model.ErrTooLong))
 		b := newTalk(t, tooLong, say("answer"))

@@ -47,11 +47,7 @@ func (r *run) compactBuiltIn(ctx context.Context, s *compactionPlan, all []model
 		}
 		strategy, note = StrategySummarize, "no plugin compacted the transcript: it is summarized instead"
 	}
-	keep := s.keep
-	if strategy == StrategyCheckpoint {
-		keep = countSinceUser(all)
-	}
-	gone, kept := split(all, keep, s.budget)
+	gone, kept := s.split(all)
 	if len(gone) == 0 {
 		return nil, ErrNothingToCompact
 	}

@@ -128,18 +128,17 @@ func (j *Journal) Close() error {
 		q.closed = true
 		close(q.waiting)
 	}
-	running := q.running
+	running, before := q.running, q.dropped.Load()
 	q.mu.Unlock()
 	if !running {
 		return nil
 	}
-	return q.wait()
+	return q.wait(before)
 }
 
 // wait waits for the goroutine to end. After closeTimeout every further write fails at once, so
-// that the goroutine ends.
-func (q *queue) wait() error {
-	before := q.dropped.Load()
+// that the goroutine ends. The error counts the events that were dropped since there were before.
+func (q *queue) wait(before uint64) error {
 	timer := time.AfterFunc(closeTimeout, q.cancel)
 	defer timer.Stop()
 	<-q.drained

@@ -72,6 +72,24 @@ func (b *bed) wants(want State) Status {
 	return st
 }
 
+// TestTooManyPrompts: what is left out of a directory with many files is reported.
+func TestTooManyPrompts(t *testing.T) {
+	b := newBed(t)
+	for i := range maxPrompts + 1 {
+		b.write(fmt.Sprintf("%s/p%03d.md", PromptsDir, i), "text")
+	}
+	prompts, problems := b.store.Prompts(b.root, nil)
+	if len(prompts) != maxPrompts || len(problems) != 1 || !strings.Contains(problems[0].Message, "more than 200 prompts") {
+		t.Errorf("%d prompts, %v", len(prompts), problems)
+	}
+	for i := range maxPromptEntries {
+		b.write(fmt.Sprintf("%s/other%d", PromptsDir, i), "")
+	}
+	if _, problems = b.store.Prompts(b.root, nil); len(problems) == 0 || !strings.Contains(problems[0].Message, "more than 2000 files") {
+		t.Errorf("%v", problems)
+	}
+}
+
 func TestTrust(t *testing.T) {
 	b := newBed(t)
 	b.wants(Untrusted)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,9 @@ import (
 
 // Limits of a project's prompts.
 const (
-	mostPrompts = 200
-	mostPrompt  = 64 << 10
+	maxPrompts       = 200
+	maxPromptEntries = 2000 // of their directory
+	maxPromptBytes   = 64 << 10
 )
 
 // promptName is the pattern of names that can be typed after a slash.
@@ -73,9 +75,14 @@ func promptFiles(dir string) ([]string, []Problem) {
 		return nil, []Problem{{dir, err.Error()}}
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(10 * mostPrompts) // limited, because the directory may be huge
-	if err != nil && len(entries) == 0 {
-		return nil, nil // an empty directory causes an error too
+	entries, err := f.ReadDir(maxPromptEntries + 1)
+	if err != nil && !errors.Is(err, io.EOF) { // EOF: the directory is empty
+		return nil, []Problem{{dir, err.Error()}}
+	}
+	var problems []Problem
+	if len(entries) > maxPromptEntries {
+		entries = entries[:maxPromptEntries]
+		problems = append(problems, Problem{dir, fmt.Sprintf("it has more than %d files: prompts among the others are left out", maxPromptEntries)})
 	}
 	var names []string
 	for _, e := range entries {
@@ -84,10 +91,11 @@ func promptFiles(dir string) ([]string, []Problem) {
 		}
 	}
 	slices.Sort(names)
-	if len(names) > mostPrompts {
-		return names[:mostPrompts], []Problem{{dir, fmt.Sprintf("it has more than %d prompts: the others are left out", mostPrompts)}}
+	if len(names) > maxPrompts {
+		names = names[:maxPrompts]
+		problems = append(problems, Problem{dir, fmt.Sprintf("it has more than %d prompts: the others are left out", maxPrompts)})
 	}
-	return names, nil
+	return names, problems
 }
 
 func (r *reading) prompt(file string, taken func(string) bool) (Prompt, error) {
@@ -103,9 +111,9 @@ func (r *reading) prompt(file string, taken func(string) bool) (Prompt, error) {
 		return Prompt{}, err
 	}
 	defer f.Close()
-	data, err := plainfile.ReadFrom(f, mostPrompt)
+	data, err := plainfile.ReadFrom(f, maxPromptBytes)
 	if _, large := errors.AsType[*plainfile.SizeError](err); large {
-		return Prompt{}, fmt.Errorf("it has more than %d KiB", mostPrompt>>10)
+		return Prompt{}, fmt.Errorf("it has more than %d KiB", maxPromptBytes>>10)
 	}
 	if err != nil {
 		return Prompt{}, err
