@@ -3,6 +3,7 @@
 package projectfiles
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -310,7 +311,7 @@ func TestTextsAreTexts(t *testing.T) {
 		if a := b.store.Agents(b.root); (a.Err == nil) != good || good != strings.Contains(a.Prompt(), "é") || !good && !strings.Contains(a.Banner(), "left out: it is not a text") {
 			t.Errorf("%.10q: %v, %.100q", text, a.Err, a.Prompt())
 		}
-		if len(text) > mostPrompt {
+		if len(text) > maxPromptBytes {
 			continue
 		}
 		b.write(prompt, text)
