@@ -170,8 +170,8 @@ func (e *emitted) ask(method, path, body string, headers ...string) string {
 	return text
 }
 
-// untilTurns reads a stream of events, which does not end by itself. The stored events come at once.
-// When the first event of a turn has come, all others have two more seconds.
+// untilTurns reads a stream of events, which does not end by itself. The stored events come at
+// once. When the first event of a turn has come, all others have two more seconds.
 func untilTurns(stream io.Reader, cancel func()) string {
 	var text bytes.Buffer
 	found := false
