@@ -290,7 +290,7 @@ func (f *fakeTurns) Run(ctx context.Context, id, text string, observe func(strin
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(10 * shortBodyTime):
+		case <-time.After(outlivedTime + time.Second):
 		}
 	case fall:
 		panic("fell over hunter2")

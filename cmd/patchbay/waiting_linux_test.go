@@ -10,8 +10,9 @@ import (
 // TestAnAnswerIsWaitedFor: on a terminal, `chat -p` says what it waits for. That line is removed
 // before the answer.
 func TestAnAnswerIsWaitedFor(t *testing.T) {
+	t.Parallel() // it waits
 	home := t.TempDir()
-	write(t, home, "talk.yaml", "- {text: first second, delay: 1500ms}\n")
+	write(t, home, "talk.yaml", "- {text: first second, delay: 6s}\n") // the line comes after a second, even on a busy machine well before the answer
 	_, s, end := atTerminal(t, patchbayIn(home, "chat", "-p", "hello", "--script", "talk.yaml"))
 	await(t, func() bool { return strings.Contains(s.String(), "thinking") })
 	if code := end(); code != 0 {
