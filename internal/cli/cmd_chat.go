@@ -306,7 +306,7 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, str
 	if stream {
 		observe, show = a.eventLines(cancel), a.printLine
 	}
-	result, err := c.Send(ctx, prompt, observe)
+	result, err := c.Send(hook.WithCalls(ctx, &w.calls), prompt, observe)
 	w.wait.end()
 	if result == nil {
 		return err
@@ -366,6 +366,7 @@ func (a *app) words() *words {
 		w.remarks = a.Err
 	}
 	w.wait.line = a.line()
+	w.wait.slow = func() string { return tui.SlowPlugin(&w.calls) }
 	return w
 }
 
