@@ -20,6 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -147,6 +148,9 @@ func fixOf(err error) string {
 	if refused, ok := errors.AsType[*command.Refused](err); ok && refused.Suggest != "" {
 		return refused.Suggest
 	}
+	if c, ok := errors.AsType[*config.Error](err); ok {
+		return onlyFix(c)
+	}
 	if e, ok := errors.AsType[fixer](err); ok {
 		return joinFixes(e.Fix(), withoutPluginFix(err))
 	}
@@ -154,6 +158,15 @@ func fixOf(err error) string {
 		return callFix(call)
 	}
 	return systemFix(err)
+}
+
+// onlyFix returns the fix of a file's only problem. If there are several, each line has its own, and
+// onlyFix returns "".
+func onlyFix(c *config.Error) string {
+	if len(c.Problems) != 1 {
+		return ""
+	}
+	return c.Problems[0].Fix
 }
 
 // systemFix returns how to fix an error of the file system or the network, or "".
@@ -182,7 +195,7 @@ func fileFix(err error) string {
 		return "`ls -ld" + visiblePart(at.Path) + "` shows its owner and its mode; change them, or name another place"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, syscall.EISDIR), errors.Is(err, plainfile.ErrKind):
 		return "name a file, not a directory"
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some room on that disk"
@@ -334,7 +347,11 @@ func message(k kind, err error) string {
 		if !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }) {
 			what = "the manifest of the agent"
 		}
-		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
+		text := c.Error()
+		if fix := onlyFix(c); fix != "" {
+			text = strings.TrimSuffix(text, "; "+fix) // the fix is printed after it
+		}
+		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + text
 	}
 	text := err.Error()
 	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {

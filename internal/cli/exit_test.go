@@ -97,6 +97,20 @@ func TestFilesWithProblems(t *testing.T) {
 	}
 }
 
+// TestTheFixOfAFile: the fix of a file's only problem is below the error. Several problems have
+// their fixes beside them.
+func TestTheFixOfAFile(t *testing.T) {
+	one := config.Problem{File: "/c/config.toml", Line: 1, Column: 2, Message: "bad", Fix: "make it good"}
+	err := &config.Error{Problems: []config.Problem{one}}
+	if got, fix := message(kindConfig, err), fixOf(err); got != "the configuration has 1 problem\n/c/config.toml:1:2: bad" || fix != "make it good" {
+		t.Errorf("one problem: %q, fix %q", got, fix)
+	}
+	err = &config.Error{Problems: []config.Problem{one, one}}
+	if got, fix := message(kindConfig, err), fixOf(err); strings.Count(got, "; make it good") != 2 || fix != "" {
+		t.Errorf("two problems: %q, fix %q", got, fix)
+	}
+}
+
 // TestErrorsWithAFix: the fix of an error is not in its message too.
 func TestErrorsWithAFix(t *testing.T) {
 	for _, err := range []error{config.ErrNoHome, httpapi.CheckListen("0.0.0.0:1", false)} {

@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
@@ -102,6 +104,14 @@ func engineFindings(e *engine.Engine) []pluginhost.Finding {
 	return EngineFindings(reports, e.Disk(), err)
 }
 
+// unreadFix returns how to make the engine's store readable, or "".
+func unreadFix(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "let your user read and write it"
+	}
+	return ""
+}
+
 // EngineFindings returns the doctor's findings about damaged blocks, a disk that cannot be written,
 // and an error during the search for damage.
 func EngineFindings(reports []engine.Report, disk, err error) []pluginhost.Finding {
@@ -120,7 +130,7 @@ func EngineFindings(reports []engine.Report, disk, err error) []pluginhost.Findi
 		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Problem: disk.Error(), Fix: "free some room on that disk"})
 	}
 	if err != nil {
-		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Problem: fmt.Sprintf("looking for damage of the engine's store: %v", err)})
+		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Problem: fmt.Sprintf("looking for damage of the engine's store: %v", err), Fix: unreadFix(err)})
 	}
 	return out
 }
