@@ -160,8 +160,8 @@ func fixOf(err error) string {
 	return systemFix(err)
 }
 
-// onlyFix returns the fix of a file's only problem. If there are several, each line has its own, and
-// onlyFix returns "".
+// onlyFix returns the fix of a file's only problem. If there are several, each line has its own,
+// and onlyFix returns "".
 func onlyFix(c *config.Error) string {
 	if len(c.Problems) != 1 {
 		return ""
