@@ -129,7 +129,7 @@ func requestExamples() map[string]string {
 // answerExamples are the answers, by operation, that differ from others of the same schema.
 func answerExamples() map[string]string {
 	return map[string]string{
-		"disable-feature": `{"name":"plugins","description":"Python plugins in sessions over HTTP","stage":"beta","default":false,"enabled":false}`,
+		"disable-feature": `{"name":"plugins","description":"Python plugins in sessions over HTTP","stage":"experimental","default":false,"enabled":false}`,
 		"session-delete":  `{"deleted":"ses_01jz"}`,
 		"session-transcript": `[{"seq":7,"time":"2026-11-16T06:00:19Z","turn":"turn_01jz","message":{"role":"user","content":"hello"}},` +
 			`{"seq":8,"time":"2026-11-16T06:00:21Z","turn":"turn_01jz","message":{"role":"assistant","content":"Hello."}}]`,
