@@ -93,7 +93,7 @@ type Result struct {
 	Text      string    `json:"text" doc:"The answer, as plugins left it." example:"It has 42 words."`
 	Skipped   bool      `json:"skipped" doc:"A plugin dropped or refused the message." example:"false"`
 	Tools     []ToolUse `json:"tools" doc:"The tools that were called."`
-	Error     *string   `json:"error" doc:"What went wrong; null if nothing did." example:"null"`
+	Error     *string   `json:"error" doc:"What went wrong; null if nothing did." example:"the model does not answer"`
 
 	Turn    string         `json:"turn" doc:"The turn." example:"turn_01jz"`
 	Status  session.Status `json:"status" enum:"done,failed,skipped,interrupted" doc:"How it ended." example:"done"`
@@ -109,7 +109,7 @@ type ToolUse struct {
 	Arguments  json.RawMessage `json:"arguments" doc:"The arguments with which it was executed." example:"{\"path\":\"notes.md\"}"`
 	Result     string          `json:"result" doc:"What it answered." example:"# Notes\n"`
 	Success    bool            `json:"success" doc:"Whether it succeeded." example:"true"`
-	ResolvedBy *string         `json:"resolved_by" doc:"The plugin that answered instead of the tool; null if the tool ran." example:"null"`
+	ResolvedBy *string         `json:"resolved_by" doc:"The plugin that answered instead of the tool; null if the tool ran." example:"words"`
 	CallID     string          `json:"call_id" doc:"The id of the call." example:"call_1"`
 	Error      string          `json:"error,omitempty" doc:"How it failed; absent if it succeeded." example:"no such file"`
 	DurationMS int64           `json:"duration_ms" doc:"How many milliseconds it took." example:"12"`

@@ -162,7 +162,7 @@ type ToolResult struct {
 	Tool    string  `json:"tool" doc:"The tool." example:"plugin_words_count"`
 	Success bool    `json:"success" doc:"Whether it succeeded." example:"true"`
 	Result  string  `json:"result" doc:"What it answered." example:"2"`
-	Error   *string `json:"error" doc:"How it failed; null if it succeeded." example:"null"` // null if it succeeded
+	Error   *string `json:"error" doc:"How it failed; null if it succeeded." example:"no such file"`
 	Step    *Step   `json:"step,omitempty" doc:"With trace: what the plugin was sent, what it answered, and how long it took."`
 }
 

@@ -60,7 +60,7 @@ type methodResult struct {
 	Plugin string          `json:"plugin" doc:"The plugin." example:"notes"`
 	Method string          `json:"method" doc:"The method." example:"notes.count"`
 	Result json.RawMessage `json:"result" doc:"What it answered." example:"{\"count\":3}"`
-	Error  *string         `json:"error" doc:"null: the method answered." example:"null"`
+	Error  *string         `json:"error" doc:"How it failed; null if it answered." example:"no such note"`
 }
 
 type knobSetting struct {

@@ -33,7 +33,7 @@ type sourceItem struct {
 	Name     string          `json:"name" doc:"Its name." example:"sign"`
 	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order." example:"[\"on_final\"]"`
 	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__." example:"{\"api\":\"1.0\",\"name\":\"sign\"}"`
-	Error    *string         `json:"error" doc:"Why it does not load; null if it loads." example:"null"`
+	Error    *string         `json:"error" doc:"Why it does not load; null if it loads." example:"SyntaxError: invalid syntax"`
 }
 
 type sourceList struct {

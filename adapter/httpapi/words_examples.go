@@ -111,6 +111,7 @@ func usualValues() map[string]string {
 	return map[string]string{
 		"Outcome.reason": `""`, "Outcome.suggest": `""`, "Step.error": `null`, "Plugin.error": `null`, "PluginDetail.error": `null`,
 		"PluginDetail.denials": `[]`, "PluginDetail.problems": `[]`, "PluginDetail.warnings": `[]`,
+		"MethodResult.error": `null`, "SourceItem.error": `null`, "ToolResult.error": `null`, "ToolUse.resolved_by": `null`, "TurnResult.error": `null`,
 		"JobInfo.next_attempt": `null`, "JobInfo.running": `""`,
 		"Knob.values": `null`, "Knob.labels": `null`, "Knob.max_length": `null`,
 	}

@@ -291,6 +291,9 @@ func (d *describedAPI) checkExample(t *testing.T, where string, example json.Raw
 	if err := json.Unmarshal(example, &v); err != nil {
 		t.Fatal(err)
 	}
+	if v == "null" {
+		t.Errorf("%s: the example is the word null", where)
+	}
 	for _, misfit := range d.misfits("the example", v, s) {
 		t.Errorf("%s: %s", where, misfit)
 	}
