@@ -2,14 +2,18 @@ package daemon
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -183,4 +187,34 @@ func (c *conversation) turns() {
 	if turns := list(c.ask("GET", "/v1/turns?limit=1", "")); len(turns) != 1 {
 		c.t.Errorf("turns: %v", turns)
 	}
+}
+
+// TestNothingIsLostInAView: an outcome in the form for clients has every field that it has in hook.
+func TestNothingIsLostInAView(t *testing.T) {
+	full := &hook.Outcome{Point: hook.TurnInput, Verdict: hook.Deny, Reason: "r", Suggest: "s", By: "guard", Payload: json.RawMessage(`{"message":"<hi>"}`),
+		Steps: []hook.Step{{Plugin: "guard", Dialect: "kaged", Hook: "h", Connected: true, Changed: true, Verdict: hook.Deny, Started: time.Unix(1, 0), Duration: time.Second,
+			Err: &hook.Error{Kind: hook.Timeout, Err: errors.New("late")}, Action: hook.ActionSkip, Notes: []string{"n"}, Sent: json.RawMessage("1"), Received: json.RawMessage("2")}, {}}}
+	for _, o := range []json.Marshaler{full, full.Trace(), &hook.Outcome{}} {
+		view, err := viewOutcome(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := decoded(t, view), decoded(t, o)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+	}
+}
+
+// decoded returns the JSON of a value as a value of type any.
+func decoded(t *testing.T, v any) (out any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
