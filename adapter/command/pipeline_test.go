@@ -115,6 +115,13 @@ func TestStages(t *testing.T) {
 		}
 		j.check(t, "parse c a null", "execute c a null", `show c a "new"`, `done c "new"`)
 	})
+	t.Run("a command that has run keeps its name", func(t *testing.T) {
+		var j journal
+		if err := runWith(t, &j, on(hook.CommandAfter, hook.Reply{Set: set("command", `"other"`)})); err != nil {
+			t.Fatal(err)
+		}
+		j.check(t, "parse c a null", "execute c a null", `show c a "out"`, `done c "out"`)
+	})
 	t.Run("a plugin answers in the command's place", func(t *testing.T) {
 		var j journal
 		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Verdict: hook.Stop, Set: set("result", `"mine"`)})); err != nil {

@@ -158,6 +158,42 @@ func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	}
 }
 
+// TestAHookCannotHideACommand: a command that a hook changes to a path keeps its name for the hooks
+// that follow, and a command that has run keeps it anyway: docs/protocols/mine.md, row M64.
+func TestAHookCannotHideACommand(t *testing.T) {
+	for _, c := range []struct {
+		rule, command string
+		point         hook.Point
+		answer        string
+		shown, runs   string
+	}{
+		{"an absolute path", "ls", hook.CommandBefore, "/bin/rm", "rm", "/bin/rm"},
+		{"a path below the directory", "ls", hook.CommandBefore, "./bin/rm", "rm", "./bin/rm"},
+		{"before the arguments are parsed", "ls", hook.CommandValidate, "/bin/rm", "rm", "/bin/rm"},
+		{"another name", "ls", hook.CommandBefore, "rm", "rm", "rm"},
+		{"a command that has run", "rm", hook.CommandAfter, "ls", "rm", "rm"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			hooks := answering(t, `{"status":"ok","context":{"command":"`+c.answer+`"}}`).Hooks()
+			guard := newRig(t)
+			guard.fake("p", strings.ReplaceAll(everyStage, `"*"`, `"rm"`))
+			for _, h := range guard.open()[0].Hooks() {
+				h.Position = 1
+				hooks = append(hooks, h)
+			}
+			out := fired(t, c.point, `{"command":"`+c.command+`"}`, hooks...)
+			calls := guard.hookCalls()
+			if len(calls) != 1 || !strings.Contains(calls[0], `"context":{"command":"`+c.shown+`",`) {
+				t.Fatalf("the guard was called with %q, want the command %s", calls, c.shown)
+			}
+			if o, _ := rawjson.Parse(out.Payload); string(o.Get("command")) != `"`+c.runs+`"` {
+				t.Errorf("payload %s, want the command %s", out.Payload, c.runs)
+			}
+		})
+	}
+}
+
 // TestOrder: transform hooks run in the order of docs/protocols/mine.md, row M37.
 func TestOrder(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
