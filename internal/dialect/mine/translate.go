@@ -47,6 +47,11 @@ func (t *translation) wanted(of []registration, p hook.Object) bool {
 	return anyMatches(of, name) || t.command == "command" && anyMatches(of, baseName(name))
 }
 
+// renames reports whether a plugin may change the command here: a command or a tool that has not run.
+func (t *translation) renames() bool {
+	return t.command != "" && (t.stage == stagePrevalidate || t.stage == stagePreexec)
+}
+
 // baseName returns a command without the directories of its path: docs/protocols/mine.md, row M64.
 func baseName(command string) string {
 	if command == "" {
