@@ -60,8 +60,11 @@ const (
 // classify returns the kind and the exit code of an error. No other function maps errors to exit
 // codes.
 func classify(ctx context.Context, err error) (kind, int) {
-	if p, ok := errors.AsType[*programExit](err); ok {
-		return kindFailed, p.code // the exit code of a program is passed on, whatever else happened
+	if p, ok := errors.AsType[*programExit](err); ok { // the exit code of a program is passed on, whatever else happened
+		if is[*hook.Error](err) {
+			return kindPlugin, p.code
+		}
+		return kindFailed, p.code
 	}
 	switch k := statedKind(err); {
 	case ctx.Err() != nil, k == kindInterrupted:
