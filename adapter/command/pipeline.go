@@ -74,7 +74,10 @@ func (r *Refused) Unwrap() error {
 
 // Error names the plugin and its reason.
 func (r *Refused) Error() string {
-	if r.Failure != nil {
+	switch {
+	case r.Failure != nil && r.Point == hook.CommandAfter:
+		return fmt.Sprintf("%s has run, but its output is withheld, because a plugin failed: %s", r.Command, r.Failure.Error())
+	case r.Failure != nil:
 		return fmt.Sprintf("%s was refused, because a plugin failed: %s", r.Command, r.Failure.Error())
 	}
 	text := fmt.Sprintf("%s was refused by plugin %s at %s", r.Command, r.Plugin, r.Point)

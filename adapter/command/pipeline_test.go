@@ -145,6 +145,16 @@ func TestStages(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	})
+	t.Run("a failure after the command that refuses says that it has run", func(t *testing.T) {
+		var j journal
+		broken := on(hook.CommandAfter, hook.Reply{})
+		broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") }
+		broken.OnFailure = hook.ActionDeny
+		err := runWith(t, &j, broken)
+		if want := "c has run, but its output is withheld, because a plugin failed: plugin p (mine) h at command.after: boom"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	})
 	t.Run("a stop without a result is a refusal", func(t *testing.T) {
 		var j journal
 		err := runWith(t, &j, on(hook.CommandValidate, hook.Reply{Verdict: hook.Stop}))
