@@ -77,7 +77,7 @@ func (s *mineSuite) checks() []Check {
 			Rule: "With `standby` the next process is started ahead and waits for its call.",
 			Fix:  "read stdin to its end first, and do the work after that"},
 		{ID: "mine.process.left", Row: "M19", sums: true, needs: []string{program}, run: leftRunning, Does: "looks for processes after each call",
-			Rule: "After its timeout the process is killed, with all it started; when a call is over, no process of it is left running.",
+			Rule: "After its timeout the process is killed, with all it started; when a call is over, no process of it is left running, except by a command at a terminal.",
 			Fix:  "wait for the programs that you start, or end them before you exit"},
 		{ID: "mine.sandbox.denied", Row: "M20", sums: true, needs: []string{program}, run: denied, Does: "looks for what its sandbox refused in all calls",
 			Rule: "With `sandbox = \"declared\"`, a plugin may use only itself and what `network`, `filesystem`, `store`, `config_read` and `config_write` allow.",
