@@ -259,6 +259,9 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)
 		}
+		if s.Err.Kind == hook.Unavailable || s.Err.Kind == hook.Outdated {
+			attrs = append(attrs, dialect.EachHookKey, true)
+		}
 		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", attrs...)
 	}
 }
