@@ -39,7 +39,7 @@ func (s *mineSuite) checks() []Check {
 			Fix:  `answer {"status":"ok","context":…}`},
 		{ID: "mine.hook.context", Row: "M7", needs: []string{answers}, run: summary(sawContext, "contexts have their form"), Does: "looks at `context` of answers",
 			Rule: "The fields of `context` replace those that were sent: `command` is a string, `args` a list of strings, `flags` maps names to strings.",
-			Fix:  "send back the context that you got, with your changes; write flags as strings"},
+			Fix:  "send back the fields that you change, or the whole context; write flags as strings, and [] or {} for none, not null"},
 		{ID: "mine.hook.ignored", Row: "M62", needs: []string{answers}, run: s.ignored, Does: "looks for parts of answers that have no effect",
 			Rule: "Fields that the protocol does not know are ignored, and so is a result before the command has run.",
 			Fix:  "correct the name of the field, or leave it out"},
