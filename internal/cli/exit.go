@@ -61,8 +61,11 @@ const (
 // classify returns the kind and the exit code of an error. No other function maps errors to exit
 // codes.
 func classify(ctx context.Context, err error) (kind, int) {
-	if p, ok := errors.AsType[*programExit](err); ok {
-		return kindFailed, p.code // the exit code of a program is passed on, whatever else happened
+	if p, ok := errors.AsType[*programExit](err); ok { // the exit code of a program is passed on, whatever else happened
+		if is[*hook.Error](err) {
+			return kindPlugin, p.code
+		}
+		return kindFailed, p.code
 	}
 	switch k := statedKind(err); {
 	case ctx.Err() != nil, k == kindInterrupted:
@@ -254,8 +257,21 @@ func withoutPluginFix(err error) string {
 	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] in the configuration`, document.KeyPath("plugins", e.Plugin))
 }
 
+// joinFixes joins fixes to one text. After a question it begins a new sentence.
 func joinFixes(fixes ...string) string {
-	return strings.Join(slices.DeleteFunc(fixes, func(f string) bool { return f == "" }), "; ")
+	text := ""
+	for _, f := range fixes {
+		switch {
+		case f == "":
+		case text == "":
+			text = f
+		case strings.HasSuffix(text, "?"):
+			text += " " + strings.ToUpper(f[:1]) + f[1:]
+		default:
+			text += "; " + f
+		}
+	}
+	return text
 }
 
 // report prints the error, if there is one, and returns the exit code.

@@ -137,3 +137,15 @@ func TestFixOf(t *testing.T) {
 		t.Errorf("the command's own fix comes first: %q", got)
 	}
 }
+
+func TestJoinFixes(t *testing.T) {
+	for want, fixes := range map[string][]string{
+		"":                                 {"", ""},
+		"do this; to go on, do that":       {"do this", "", "to go on, do that"},
+		`did you mean "a"? To go on, wait`: {`did you mean "a"?`, "to go on, wait"},
+	} {
+		if got := joinFixes(fixes...); got != want {
+			t.Errorf("%q: got %q, want %q", fixes, got, want)
+		}
+	}
+}

@@ -35,7 +35,7 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	var rest []string
 	take := func(a slog.Attr) bool {
 		values[a.Key] = a.Value.String()
-		if !slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey}, a.Key) {
+		if !slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey, dialect.EachHookKey}, a.Key) {
 			rest = append(rest, a.Key+" "+a.Value.String())
 		}
 		return true

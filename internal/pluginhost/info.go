@@ -188,7 +188,11 @@ func (h *Host) info(e *entry) PluginInfo {
 		p.Tools = append(p.Tools, t.Name)
 	}
 	p.HookCount = len(p.Hooks)
-	if w := e.wiring(); w != nil {
+	w := e.wiring()
+	if d, ok := e.dialect.(dialect.Declarer); ok && w == nil && e.state == dialect.Skipped {
+		w, _ = d.Declared(e.found, e.err)
+	}
+	if w != nil {
 		p.HookCount = max(p.HookCount, countHooks(w.Hooks()))
 	}
 	err := e.err
