@@ -27,6 +27,12 @@ func playScaffold(fault string) {
 		case "tool/execute":
 			return scaffoldTool_(fault, params), ""
 		case "shutdown":
+			switch fault {
+			case "shutdown-error":
+				return "", noMethod
+			case "shutdown-empty":
+				return `{}`, ""
+			}
 			return `{"ok":true}`, ""
 		}
 		return "", noMethod
@@ -36,7 +42,7 @@ func playScaffold(fault string) {
 
 func scaffoldManifest(fault string) string {
 	name, version, hooks, tools, priority := `"fake"`, `"1.0.0"`, `["post_user_input","context_enhance"]`,
-		`[{"name":"count","description":"Counts.","parameters":[{"name":"text","type":"string","description":"What.","required":true},{"name":"n","type":"integer","description":"How many."}]}]`, `500`
+		`[{"name":"count","description":"Counts.","parameters":[{"name":"text","type":"string","description":"What.","required":true},{"name":"n","type":"integer","description":"How many.","required":false}]}]`, `500`
 	switch fault {
 	case "name":
 		name = `"my_plugin"`
@@ -50,6 +56,10 @@ func scaffoldManifest(fault string) string {
 		tools = `[{"description":"Nameless.","parameters":[]}]`
 	case "tool-type":
 		tools = strings.Replace(tools, `"integer"`, `"int"`, 1)
+	case "tool-name":
+		tools = strings.Replace(tools, `"count"`, `"co unt"`, 1)
+	case "tool-required":
+		tools = strings.Replace(tools, `,"required":false`, ``, 1)
 	}
 	extra := ""
 	if fault == "odd-key" {
@@ -84,7 +94,9 @@ func scaffoldTool_(fault string, params json.RawMessage) string {
 		return `{"success":true}`
 	case fault == "tool-success":
 		return `{"success":"yes","result":"1"}`
-	case p.Name == "count" || fault == "tool-any":
+	case fault == "tool-no-success" && p.Name == "count":
+		return `{"result":"4"}`
+	case strings.HasPrefix(p.Name, "co") && !strings.HasPrefix(p.Name, "conf") || fault == "tool-any":
 		return `{"success":true,"result":"4"}`
 	}
 	return `{"success":false,"result":"no such tool"}`
