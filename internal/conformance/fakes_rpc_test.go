@@ -16,13 +16,14 @@ import (
 func playScaffold(fault string) {
 	f := &fakeRPC{fault: fault, first: "initialize"}
 	f.silent = func(method string) bool {
-		return fault == "hook-silent" && method == "hook/post_user_input" || fault == "tool-silent" && method == "tool/execute"
+		return fault == "hook-silent" && method == "hook/post_user_input" || fault == "tool-silent" && method == "tool/execute" ||
+			fault == "mute" && strings.HasPrefix(method, "conformance.")
 	}
 	f.answer = func(method string, params json.RawMessage) (string, string) {
 		switch method {
 		case "initialize":
 			return scaffoldManifest(fault), ""
-		case "hook/post_user_input", "hook/context_enhance":
+		case "hook/post_user_input", "hook/context_enhance", "hook/pre_tool_execute":
 			return scaffoldAnswer(fault)
 		case "tool/execute":
 			return scaffoldTool_(fault, params), ""
@@ -56,6 +57,8 @@ func scaffoldManifest(fault string) string {
 		tools = `[{"description":"Nameless.","parameters":[]}]`
 	case "tool-type":
 		tools = strings.Replace(tools, `"integer"`, `"int"`, 1)
+	case "arguments", "success":
+		hooks = `["pre_tool_execute"]`
 	case "tool-name":
 		tools = strings.Replace(tools, `"count"`, `"co unt"`, 1)
 	case "tool-required":
@@ -80,6 +83,10 @@ func scaffoldAnswer(fault string) (string, string) {
 		return `{"action":"proceed"}`, ""
 	case "field":
 		return `{"action":"continue","message":42,"dynamic_context":42}`, ""
+	case "arguments":
+		return `{"action":"continue","arguments":"ls -l"}`, ""
+	case "success":
+		return `{"action":"stop","result":"no","success":"no"}`, ""
 	case "misspelt":
 		return `{"action":"continue","mesage":"x"}`, ""
 	}
