@@ -16,17 +16,24 @@ import (
 func playScaffold(fault string) {
 	f := &fakeRPC{fault: fault, first: "initialize"}
 	f.silent = func(method string) bool {
-		return fault == "hook-silent" && method == "hook/post_user_input" || fault == "tool-silent" && method == "tool/execute"
+		return fault == "hook-silent" && method == "hook/post_user_input" || fault == "tool-silent" && method == "tool/execute" ||
+			fault == "mute" && strings.HasPrefix(method, "conformance.")
 	}
 	f.answer = func(method string, params json.RawMessage) (string, string) {
 		switch method {
 		case "initialize":
 			return scaffoldManifest(fault), ""
-		case "hook/post_user_input", "hook/context_enhance":
+		case "hook/post_user_input", "hook/context_enhance", "hook/pre_tool_execute":
 			return scaffoldAnswer(fault)
 		case "tool/execute":
 			return scaffoldTool_(fault, params), ""
 		case "shutdown":
+			switch fault {
+			case "shutdown-error":
+				return "", noMethod
+			case "shutdown-empty":
+				return `{}`, ""
+			}
 			return `{"ok":true}`, ""
 		}
 		return "", noMethod
@@ -36,7 +43,7 @@ func playScaffold(fault string) {
 
 func scaffoldManifest(fault string) string {
 	name, version, hooks, tools, priority := `"fake"`, `"1.0.0"`, `["post_user_input","context_enhance"]`,
-		`[{"name":"count","description":"Counts.","parameters":[{"name":"text","type":"string","description":"What.","required":true},{"name":"n","type":"integer","description":"How many."}]}]`, `500`
+		`[{"name":"count","description":"Counts.","parameters":[{"name":"text","type":"string","description":"What.","required":true},{"name":"n","type":"integer","description":"How many.","required":false}]}]`, `500`
 	switch fault {
 	case "name":
 		name = `"my_plugin"`
@@ -50,6 +57,12 @@ func scaffoldManifest(fault string) string {
 		tools = `[{"description":"Nameless.","parameters":[]}]`
 	case "tool-type":
 		tools = strings.Replace(tools, `"integer"`, `"int"`, 1)
+	case "arguments", "success":
+		hooks = `["pre_tool_execute"]`
+	case "tool-name":
+		tools = strings.Replace(tools, `"count"`, `"co unt"`, 1)
+	case "tool-required":
+		tools = strings.Replace(tools, `,"required":false`, ``, 1)
 	}
 	extra := ""
 	if fault == "odd-key" {
@@ -70,6 +83,10 @@ func scaffoldAnswer(fault string) (string, string) {
 		return `{"action":"proceed"}`, ""
 	case "field":
 		return `{"action":"continue","message":42,"dynamic_context":42}`, ""
+	case "arguments":
+		return `{"action":"continue","arguments":"ls -l"}`, ""
+	case "success":
+		return `{"action":"stop","result":"no","success":"no"}`, ""
 	case "misspelt":
 		return `{"action":"continue","mesage":"x"}`, ""
 	}
@@ -84,7 +101,9 @@ func scaffoldTool_(fault string, params json.RawMessage) string {
 		return `{"success":true}`
 	case fault == "tool-success":
 		return `{"success":"yes","result":"1"}`
-	case p.Name == "count" || fault == "tool-any":
+	case fault == "tool-no-success" && p.Name == "count":
+		return `{"result":"4"}`
+	case strings.HasPrefix(p.Name, "co") && !strings.HasPrefix(p.Name, "conf") || fault == "tool-any":
 		return `{"success":true,"result":"4"}`
 	}
 	return `{"success":false,"result":"no such tool"}`

@@ -221,6 +221,9 @@ func (f *fakeRPC) reply(m *fakeMessage, result, fault string) {
 		fmt.Println("DEBUG: " + m.Method)
 	}
 	text := "{" + version + `"id":` + id + "," + body + "}"
+	if f.fault == "no-id" {
+		text = "{" + version + body + "}"
+	}
 	switch f.fault {
 	case "pretty":
 		var b bytes.Buffer

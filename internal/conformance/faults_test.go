@@ -69,6 +69,7 @@ func rpcFaults(name string) []fault {
 	}
 	if name != "scaffold" {
 		all = append(all, fault{name: "answers-notifications", want: "!notification.silent"},
+			fault{name: "no-id", want: "!rpc.envelope" + together, brief: "requests.together"},
 			fault{name: "drops", want: "!requests.together", brief: "requests.together"})
 	}
 	for i := range all {
@@ -108,6 +109,7 @@ func faults() []fault {
 			fault{name: "tool-success", want: "!tool.answers"},
 			fault{name: "tool-any", want: "?tool.unknown"},
 		),
+		of("scaffold", scaffoldClaims...),
 		of("kaged",
 			fault{name: "manifest", want: "!manifest.valid"},
 			fault{name: "odd", want: "?manifest.odd"},
@@ -216,6 +218,30 @@ func faults() []fault {
 		),
 		pythonFaults(),
 	)
+}
+
+// scaffoldClaims are faults that break a part of a rule whose other parts have faults above.
+var scaffoldClaims = []fault{
+	{name: "arguments", want: "!hook.fields"},
+	{name: "success", want: "!hook.fields"},
+	{name: "tool-no-success", want: "?tool.answers"},
+	{name: "tool-name", want: "?handshake.tools"},
+	{name: "tool-required", want: "?handshake.tools"},
+	{name: "shutdown-error", want: "!shutdown.answer"},
+	{name: "shutdown-empty", want: "?shutdown.answer"},
+	{name: "no-id", want: "!rpc.envelope"},
+	{name: "mute", want: "!method.unknown", brief: "method.unknown"}, // other checks must not depend on the answer
+}
+
+// TestScaffoldClaims: plugin test checks all that the rules of scaffold say.
+func TestScaffoldClaims(t *testing.T) {
+	for _, f := range scaffoldClaims {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			f.dialect = "scaffold"
+			f.test(t)
+		})
+	}
 }
 
 // tried returns the faults to plant: one for each check, or all of them in a long test. Faults that

@@ -181,7 +181,7 @@ func (s *kagedSuite) configAccepted(t *trial) {
 func (s *kagedSuite) health(t *trial) { s.ask(t, "health.check", s.ping) }
 
 func (s *kagedSuite) farewell(t *trial) {
-	s.ended = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), s.manifest.ShutdownTimeout})
+	s.ended, _ = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), s.manifest.ShutdownTimeout})
 }
 
 // silent sends notifications and then a request. An answer to a notification would come before the

@@ -160,6 +160,7 @@ func (d *dialogue) line(text []byte) {
 		d.response(id, o, text)
 	default:
 		d.b.seen.note(sawEnvelope, "a message without method and id: %s", shown(text))
+		d.unnamed(o, text)
 	}
 }
 
@@ -226,6 +227,21 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	}
 	delete(d.waiting, string(id))
 	d.arrived = append(d.arrived, delivery{wait, a})
+}
+
+// unnamed delivers an answer without an id to the only request under way, so that the report does not
+// say that there was no answer.
+func (d *dialogue) unnamed(o rawjson.Object, text []byte) {
+	if o.Get("result") == nil && o.Get("error") == nil {
+		return
+	}
+	a := d.readAnswer(o, text)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if id, wait := d.meant(nil); wait != nil {
+		delete(d.waiting, string(id))
+		d.arrived = append(d.arrived, delivery{wait, a})
+	}
 }
 
 // longAnswer is the length up to which two copies of an answer always arrive together: half of what

@@ -222,19 +222,20 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 	t.passf("%s", d.process.Exit())
 }
 
-// shutdown sends shutdown and checks the answer. The end of the process is another check, which
-// gets the process that has answered.
-func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
+// shutdown sends shutdown and returns the answer. The end of the process is another check, which
+// gets the process that has answered. Both are nil if there is no answer.
+func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue, a *answer) {
 	if d = s.mustLive(t, s.live); d == nil {
-		return nil
+		return nil, nil
 	}
 	s.talking = nil // it is ending
-	if _, err := d.ask(r.method, r.params, r.within); err != nil {
+	a, err := d.ask(r.method, r.params, r.within)
+	if err != nil {
 		t.failf("%s: %v", r.method, err)
 		d.kill()
-		return nil
+		return nil, nil
 	}
-	return d
+	return d, a
 }
 
 // exits checks that a process ends after shutdown.

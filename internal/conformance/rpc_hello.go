@@ -52,10 +52,12 @@ func (s *rpcSuite) afterAll(d *dialogue) string {
 	return ""
 }
 
-// instead returns what the plugin wrote instead of an answer.
+// instead returns what the plugin wrote instead of an answer, such as an answer whose id is null.
 func (s *rpcSuite) instead() string {
-	if text := s.seen.first(sawNoise); text != "" {
-		return "; instead it wrote " + text
+	for _, kind := range []sight{sawNoise, sawReply} {
+		if text := s.seen.first(kind); text != "" {
+			return "; instead it wrote " + text
+		}
 	}
 	return ""
 }

@@ -73,8 +73,8 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "`hooks` is a list of the hooks that it wants; an unknown one is never called.",
 			Fix:  "write the names of hooks as the table of hooks has them"},
 		{ID: "scaffold.handshake.tools", Row: "S7", needs: []string{hello}, run: s.readTools, Does: "looks at `tools` in the manifest",
-			Rule: "Each tool has a `name`, a `description` and `parameters`, each with `name`, `type`, `description` and `required`.",
-			Fix:  "give every tool a name of its own, and every parameter a name and one of the types string, number, integer, boolean, object, array"},
+			Rule: "Each tool has a `name` of letters, digits, `_` and `-`, a `description` and `parameters`, each with `name`, `type`, `description` and `required`.",
+			Fix:  "give every tool a name of its own, a description and parameters, and every parameter a name and one of the types string, number, integer, boolean, object, array, a description, and required, which is true or false"},
 		{ID: hooks, Row: "S8", needs: []string{hello}, after: []string{"scaffold.handshake.hooks"}, run: s.askHooks, Does: "asks each of its hooks, with texts of several kinds",
 			Rule: "A hook is answered within 5 seconds with an object: an `action`, and those of the hook's fields that change.",
 			Fix:  "answer every hook of the manifest, {\"action\":\"continue\"} changes nothing"},
@@ -82,10 +82,10 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "`action` is `continue`, `stop` or `skip`; `skip` has a meaning only at `post_user_input`.",
 			Fix:  "answer with continue or stop; skip only drops messages at post_user_input"},
 		{ID: "scaffold.hook.fields", Row: "S10", needs: []string{hooks}, run: s.answerFields, Does: "looks at the fields of answers",
-			Rule: "Each field of the answer to a hook is a string; other types and unknown fields are ignored.",
-			Fix:  "make each field a string; arguments and results are strings that contain JSON"},
+			Rule: "Each field of the answer to a hook is a string, except `success`; `arguments` is a string with a JSON object in it. Other types and unknown fields are ignored.",
+			Fix:  "make each field a string; arguments is a string that contains a JSON object; success is true or false"},
 		{ID: tools, Row: "S11", needs: []string{hello}, after: []string{"scaffold.handshake.tools"}, run: s.askTools, Does: "calls each of its tools, with arguments made from its parameters",
-			Rule: "`tool/execute` is answered with `success` and a string `result`.",
+			Rule: "`tool/execute` is answered with `success`, which is `true` or `false`, and a string `result`.",
 			Fix:  `answer {"success":true,"result":"…"}, or {"success":false,"result":"what went wrong"}`},
 		{ID: "scaffold.tool.unknown", Row: "S12", needs: []string{tools}, run: s.unknownTool, Does: "calls a tool that it does not have",
 			Rule: "A tool that does not exist is a failure: `\"success\":false`, or an error.",
@@ -93,17 +93,17 @@ func (s *scaffoldSuite) checks() []Check {
 		{ID: "scaffold.method.unknown", Row: "S13", needs: []string{hello}, run: s.unknownMethod, Does: "sends a method that does not exist",
 			Rule: "A method that it does not know is answered with the error -32601.",
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"Unknown method"}}`},
-		{ID: "scaffold.process.twice", Row: "S14", needs: []string{hello}, run: s.twice, Does: "runs a second process beside the first",
-			Rule: "A host runs a process of the plugin for each project in use.",
+		{ID: "scaffold.process.twice", Row: "S14", needs: []string{hello}, run: s.awake(s.twice), Does: "runs a second process beside the first",
+			Rule: "Several processes of the plugin can run at once, one for each project in use: it uses no fixed port, and holds no lock for long.",
 			Fix:  "let each process write files of its own; use no fixed port, and hold no lock forever"},
-		{ID: "scaffold.input.pieces", Row: "S15", needs: []string{hello}, run: s.inPieces, Does: "sends a request in three parts",
+		{ID: "scaffold.input.pieces", Row: "S15", needs: []string{hello}, run: s.awake(s.inPieces), Does: "sends a request in three parts",
 			Rule: "A message is a line, however its bytes arrive.",
 			Fix:  "read up to the line end before you parse"},
 		{ID: "scaffold.input.huge", Row: "S16", needs: []string{hello}, run: s.huge, Does: "sends a request of 1 MiB",
 			Rule: "A message has at most 10 MB; long ones must be answered too.",
 			Fix:  "read lines of any length; do not pass their text on as an argument of a program, whose length is bounded"},
-		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
-			Rule: "A line that is not JSON is ignored: a plugin that crashes is not called until it is restarted.",
+		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.awake(s.garbled), Does: "sends lines that are not JSON",
+			Rule: "It ignores a line that is not JSON, and goes on.",
 			Fix:  "ignore a line that you cannot parse, and say so on stderr"},
 		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
 			Rule: "`shutdown` is answered with `{\"ok\":true}` within 5 seconds.",
@@ -115,7 +115,7 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "The plugin exits when its stdin ends, because its host is gone.",
 			Fix:  "leave the loop at the end of stdin"},
 		{ID: "scaffold.rpc.envelope", Row: "S21", sums: true, needs: []string{hello}, run: summary(sawEnvelope, "all messages are JSON-RPC 2.0"), Does: "looks at the form of all messages",
-			Rule: "JSON-RPC 2.0 in UTF-8, one object a line: `jsonrpc`, `id`, and either `result` or `error` with a code and a message.",
+			Rule: "JSON-RPC 2.0 in UTF-8, one object a line: `jsonrpc`, `id`, and either `result` or `error` with a code and a message (`\"error\":null` is none).",
 			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer, and encode it as UTF-8`},
 		{ID: "scaffold.rpc.id", Row: "S22", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
 			Rule: "Copy the request's `id` into the answer: a number, from 1 on.",
@@ -166,7 +166,7 @@ func (s *scaffoldSuite) name(t *trial) {
 		return
 	}
 	if !ok || !scaffoldName.MatchString(name) {
-		t.failf("name is %s", shown(s.manifest.Get("name")))
+		t.failf("name is %.160s", dialect.OrNull(s.manifest.Get("name")))
 		return
 	}
 	s.target.Name = name
@@ -177,12 +177,12 @@ func (s *scaffoldSuite) fields(t *trial) {
 	var wrong []string
 	for _, f := range []string{"version", "description"} {
 		if v := s.manifest.Get(f); !dialect.Missing(v) && v[0] != '"' {
-			wrong = append(wrong, fmt.Sprintf("%s is not a string: %s", f, shown(v)))
+			wrong = append(wrong, fmt.Sprintf("%s is not a string: %.160s", f, v))
 		}
 	}
 	var priority float64
 	if v := s.manifest.Get("priority"); !dialect.Missing(v) && (json.Unmarshal(v, &priority) != nil || math.Abs(priority) > math.MaxInt32) {
-		wrong = append(wrong, "priority is not a usable number: "+shown(v))
+		wrong = append(wrong, fmt.Sprintf("priority is not a usable number: %.160s", v))
 	}
 	if wrong != nil {
 		t.failf("%s", strings.Join(wrong, "; "))
@@ -210,7 +210,7 @@ func (s *scaffoldSuite) answerFields(t *trial) {
 func (s *scaffoldSuite) readHooks(t *trial) {
 	list, err := strings_(s.manifest.Get("hooks"))
 	if err != nil {
-		t.failf("hooks is not a list of strings: %s", shown(s.manifest.Get("hooks")))
+		t.failf("hooks is not a list of strings: %.160s", s.manifest.Get("hooks"))
 		return
 	}
 	for _, name := range list {
@@ -226,6 +226,8 @@ func (s *scaffoldSuite) readHooks(t *trial) {
 	t.passf("%s", plural(len(s.hooks), "hook"))
 }
 
+var scaffoldToolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 var scaffoldTypes = []string{"string", "number", "integer", "boolean", "object", "array"}
 
 func (s *scaffoldSuite) readTools(t *trial) {
@@ -233,10 +235,10 @@ func (s *scaffoldSuite) readTools(t *trial) {
 		Name        *string `json:"name"`
 		Description *string `json:"description"`
 		Parameters  []struct {
-			Name        string `json:"name"`
-			Type        string `json:"type"`
-			Description string `json:"description"`
-			Required    bool   `json:"required"`
+			Name        string  `json:"name"`
+			Type        string  `json:"type"`
+			Description *string `json:"description"`
+			Required    *bool   `json:"required"`
 		} `json:"parameters"`
 	}
 	if raw := s.manifest.Get("tools"); !dialect.Missing(raw) {
@@ -261,12 +263,20 @@ func (s *scaffoldSuite) readTools(t *trial) {
 				continue
 			}
 			properties[p.Name] = map[string]any{"type": p.Type}
-			if p.Required {
+			if p.Required != nil && *p.Required {
 				required = append(required, p.Name)
 			}
+			if p.Description == nil || p.Required == nil {
+				t.warnf("tools[%d]: the parameter %s lacks description or required", i, shown(p.Name))
+			}
 		}
-		if tool.Description == nil {
+		switch {
+		case tool.Description == nil:
 			t.warnf("tools[%d] has no description: a model does not know what it is for", i)
+		case tool.Parameters == nil:
+			t.warnf("tools[%d] has no parameters: if it needs none, write an empty list", i)
+		case !scaffoldToolName.MatchString(*tool.Name):
+			t.warnf("tools[%d]: models get another name in place of %s: only letters, digits, _ and - are allowed in theirs", i, shown(*tool.Name))
 		}
 		raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required}) // cannot fail
 		s.tools = append(s.tools, scaffoldTool{*tool.Name, raw})
@@ -275,13 +285,46 @@ func (s *scaffoldSuite) readTools(t *trial) {
 }
 
 func (s *scaffoldSuite) farewell(t *trial) {
-	s.ended = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), scaffoldReply})
+	d, a := s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), scaffoldReply})
+	if s.ended = d; d == nil {
+		return
+	}
+	if a.err != nil {
+		t.failf("shutdown was answered with %v", a.err)
+		d.kill()
+		s.ended = nil
+		return
+	}
+	o, _ := rawjson.Parse(a.result) // without an object there is no ok
+	if string(o.Get("ok")) != "true" {
+		t.warnf("shutdown was answered with %s", shown(a.result))
+	}
 }
 
 func (s *scaffoldSuite) huge(t *trial) {
 	r := request{s.ping.method, json.RawMessage(fmt.Sprintf(`{"message":%s}`, long())), scaffoldReply}
-	if len(s.hooks) > 0 && s.results["scaffold.hook.answers"].Status == Pass {
+	if s.asksHooks() {
 		r.method, r.params = "hook/"+s.hooks[0], scaffoldHooks[s.hooks[0]].params(string(long()))
 	}
 	s.large(t, r)
+}
+
+// asksHooks reports whether its hooks have answered.
+func (s *scaffoldSuite) asksHooks() bool {
+	return len(s.hooks) > 0 && s.results["scaffold.hook.answers"].Status == Pass
+}
+
+// awake chooses the request with which a check sees whether the plugin answers: its first hook, or an
+// unknown tool. If it has neither, that is an unknown method, whose answer another check demands.
+func (s *scaffoldSuite) awake(check func(*trial)) func(*trial) {
+	return func(t *trial) {
+		switch {
+		case s.asksHooks():
+			s.ping.method, s.ping.params = "hook/"+s.hooks[0], scaffoldHooks[s.hooks[0]].params(`"hello"`)
+		case s.results["scaffold.tool.unknown"].Status == Pass:
+			r := s.execute(unknownToolName, json.RawMessage(`{}`))
+			s.ping.method, s.ping.params = r.method, r.params
+		}
+		check(t)
+	}
 }

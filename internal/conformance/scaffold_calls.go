@@ -88,8 +88,16 @@ func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
 	}
 	for _, field := range scaffoldHooks[name].fields {
 		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {
-			s.seen.note(sawContext, "the hook %s answers with a %s that is not a string: %s", name, field, shown(v))
+			s.seen.note(sawContext, "the hook %s answers with %s, which is not a string: %.160s", name, field, v)
 		}
+	}
+	if text, ok := rawjson.Unquote(o.Get("arguments")); ok && name == "pre_tool_execute" && action != "stop" {
+		if _, err := rawjson.Parse([]byte(text)); err != nil {
+			s.seen.note(sawContext, "the hook %s answers with arguments that are not a JSON object in a string: %s", name, shown(text))
+		}
+	}
+	if v := o.Get("success"); name == "pre_tool_execute" && v != nil && string(v) != "true" && string(v) != "false" {
+		s.seen.note(sawContext, "the hook %s answers with success, which is neither true nor false: %.160s", name, v)
 	}
 }
 
@@ -129,8 +137,11 @@ func (s *scaffoldSuite) toolResult(t *trial, what string, a *answer) {
 		t.failf("%s is answered with %s instead of an object", what, shown(a.result))
 		return
 	}
-	if v := string(o.Get("success")); v != "" && v != "true" && v != "false" {
-		t.failf("%s: success is neither true nor false: %s", what, shown(v))
+	switch v := string(o.Get("success")); {
+	case v == "":
+		t.warnf("%s is answered without success, which counts as true: %s", what, shown(a.result))
+	case v != "true" && v != "false":
+		t.failf("%s: success is neither true nor false: %.160s", what, v)
 	}
 	switch v := o.Get("result"); {
 	case v == nil:
@@ -144,8 +155,10 @@ func (s *scaffoldSuite) execute(tool string, arguments json.RawMessage) request 
 	return request{"tool/execute", json.RawMessage(fmt.Sprintf(`{"name":%s,"arguments":%s}`, rawjson.String(tool), arguments)), scaffoldTools}
 }
 
+const unknownToolName = "conformance-no-such-tool"
+
 func (s *scaffoldSuite) unknownTool(t *trial) {
-	a := s.ask(t, "a tool that does not exist", s.execute("conformance-no-such-tool", json.RawMessage(`{}`)))
+	a := s.ask(t, "a tool that does not exist", s.execute(unknownToolName, json.RawMessage(`{}`)))
 	if t.failed() || a.err != nil {
 		return
 	}

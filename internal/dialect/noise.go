@@ -116,7 +116,7 @@ func noiseText(k wire.NoiseKind) string {
 	const text = "unexpected output on stdout: "
 	switch k {
 	case wire.NoiseGarbage:
-		return text + "a line that is not a JSON-RPC message was ignored; print to stderr what is meant for the log"
+		return text + "a line that is not a JSON-RPC message was ignored; print to stderr what is meant for the log, and each message on one line"
 	case wire.NoiseTooLarge:
 		return text + "a message over the size limit was discarded; send less at once"
 	case wire.NoiseLate:

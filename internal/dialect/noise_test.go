@@ -79,7 +79,7 @@ func TestOutputWhileAPluginStartsIsAFinding(t *testing.T) {
 		n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "banner"})
 	}
 	n.Started()
-	want := `unexpected output on stdout: a line that is not a JSON-RPC message was ignored: "banner" | print to stderr what is meant for the log`
+	want := `unexpected output on stdout: a line that is not a JSON-RPC message was ignored: "banner" | print to stderr what is meant for the log, and each message on one line`
 	if len(found) != noiseLines || found[0] != want || log.Len() > 0 {
 		t.Errorf("found %q, log:\n%s", found, log)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
 // This file handles plugins that are installed but cannot be called. None is left out silently. If
@@ -255,6 +256,7 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		if !ends {
 			fix = cmp.Or(FailureFix(s.Err), h.refusedFix(s))
 		}
+		fix = cmp.Or(skippedFix(s.Err), fix)
 		attrs := []any{"plugin", s.Plugin, "dialect", s.Dialect, "err", text, "hook", s.Hook, "point", string(out.Point)}
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)
@@ -264,6 +266,20 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		}
 		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", attrs...)
 	}
+}
+
+// skippedFix returns the fix for a failure that let the event go on, or "" if it is the same as for
+// every other failure. If a request is too large for the protocol, the plugin is not asked: a guard
+// must be told to refuse then.
+func skippedFix(e *hook.Error) string {
+	switch spec, _ := e.Point.Spec(); {
+	case errors.Is(e, wire.ErrRequestTooLarge) && spec.Mode != hook.Notify:
+		return fmt.Sprintf("send less; to refuse an event that the plugin cannot be asked about, set on_failure = \"deny\" in [%s] of the configuration",
+			document.KeyPath("plugins", e.Plugin))
+	case e.Kind == hook.Crash:
+		return fmt.Sprintf("find out why it ended: `patchbay plugin logs %s` shows all that it wrote to stderr", e.Plugin)
+	}
+	return ""
 }
 
 // FailureFix returns what to do about a failed call to a plugin, by the kind of failure; "": the

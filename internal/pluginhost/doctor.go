@@ -201,15 +201,24 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 
 // lookAt returns where to look for the cause of a problem that has no known fix.
 func lookAt(e *entry, dialectName string, p dialect.Problem) string {
-	switch {
-	case p.Line > 0:
+	if p.Line > 0 {
 		return fmt.Sprintf("change that line as %s says", page(dialectName))
-	case e != nil && e.state == dialect.Broken && e.found.Path != "" && !errors.Is(e.err, hook.Crash):
-		return "`patchbay plugin test " + e.info.Name + "` shows which rule of its protocol it breaks, and how to fix that"
-	case e != nil && e.state == dialect.Broken && e.found.Path != "":
-		return "run it by hand, or `patchbay plugin info -v " + e.info.Name + "`, to see what it says"
-	case e != nil:
-		return "`patchbay plugin info -v " + e.info.Name + "` shows what it says"
 	}
-	return ""
+	if e == nil {
+		return ""
+	}
+	broken := e.state == dialect.Broken && e.found.Path != ""
+	look := "`patchbay plugin info -v " + e.info.Name + "`"
+	target := e.info.Name
+	if e.named { // it may not be installed
+		target = program.Quote(e.found.Path)
+		look = "`patchbay plugin validate -v " + target + "`"
+	}
+	switch {
+	case broken && !errors.Is(e.err, hook.Crash):
+		return "`patchbay plugin test " + target + "` shows which rule of its protocol it breaks, and how to fix that"
+	case broken:
+		return "run it by hand, or " + look + ", to see what it says"
+	}
+	return look + " shows what it says"
 }

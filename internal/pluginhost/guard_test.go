@@ -320,6 +320,30 @@ func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
 	}
+	t.Run("a request that is too large to be sent, and a crash, are logged with their fix", func(t *testing.T) {
+		h := newHouse(t)
+		h.write(".local/scaffold/plugins/guard", `#!/bin/sh
+while IFS= read -r line; do
+  case $line in
+  *'"method":"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{"name":"guard","hooks":["pre_tool_execute"]}}' ;;
+  *) exit 7 ;;
+  esac
+done
+`, 0o755)
+		host, log := h.logged(nil)
+		large := `{"tool":"shell","arguments":{"cmd":"` + strings.Repeat("x", 10<<20) + `"}}`
+		for _, c := range []struct{ data, failure, fix string }{
+			{large, "too large to send", `set on_failure = \"deny\" in [plugins.guard] of the configuration`},
+			{`{"tool":"shell"}`, "exit code 7", "`patchbay plugin logs guard` shows all that it wrote to stderr"},
+		} {
+			if _, err := host.Fire(t.Context(), hook.ToolBefore, json.RawMessage(c.data)); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(log.String(), c.failure) || !strings.Contains(log.String(), c.fix) {
+				t.Errorf("the log does not say %q and %q:\n%s", c.failure, c.fix, log)
+			}
+		}
+	})
 	t.Run("a timeout is logged with its fix", func(t *testing.T) {
 		h := newHouse(t)
 		h.write(guardFile, guardHead+"[[hooks]]\ncommand = \"*\"\nstage = \"preexec\"\nmode = \"transform\"\ntimeout = \"100ms\"\n", 0o644)

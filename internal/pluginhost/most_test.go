@@ -40,8 +40,13 @@ func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 		t.Errorf("%d plugins run: %v; the disabled one, the broken one and the one whose name is taken must not count", len(running), running)
 	}
 	if len(skipped) != 1 || skipped[0].Name != "p19" || skipped[0].Error == nil || !strings.Contains(*skipped[0].Error, "scaffold allows at most 16 plugins") ||
-		!strings.Contains(*skipped[0].Error, "disable it") {
+		!strings.Contains(*skipped[0].Error, "patchbay plugin disable") {
 		t.Errorf("skipped are %+v", skipped)
+	}
+
+	if i := slices.IndexFunc(host.Doctor(), func(f pluginhost.Finding) bool { return f.Plugin == "p19" }); i < 0 ||
+		host.Doctor()[i].Fix != "disable one of them with `patchbay plugin disable NAME`, or remove it" {
+		t.Errorf("findings %+v", host.Doctor())
 	}
 
 	if err := os.Remove(filepath.Join(home.home, ".local/scaffold/plugins/p10")); err != nil {
@@ -52,5 +57,18 @@ func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 	}
 	if running, skipped = states(); len(running) != 16 || !slices.Contains(running, "p19") || len(skipped) != 0 {
 		t.Errorf("after one was removed: running %v, skipped %+v", running, skipped)
+	}
+}
+
+// TestAFixNamesAPathForAPluginThatIsNotInstalled: no command finds such a plugin by its name.
+func TestAFixNamesAPathForAPluginThatIsNotInstalled(t *testing.T) {
+	home := newHouse(t)
+	home.write("my plugins/nameless", "#!/bin/sh\nread -r line\necho '{\"id\":1,\"result\":[]}'\n", 0o755)
+	opts, path := home.options(), filepath.Join(home.home, "my plugins", "nameless")
+	opts.NoSearch, opts.Paths = true, []string{path}
+	host := home.openWith(opts)
+	findings := host.Doctor()
+	if len(findings) != 1 || !strings.Contains(findings[0].Fix, "`patchbay plugin test '"+path+"'`") {
+		t.Errorf("findings %+v", findings)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,7 +31,7 @@ func (e *DownError) Error() string {
 	case e.Reason != "":
 		return "restarting: " + e.Reason
 	case e.Stderr != "":
-		return fmt.Sprintf("restarting: it ended with %s, the end of its stderr: %q", e.Exit, lastWords(e.Stderr))
+		return fmt.Sprintf("restarting: it ended with %s (stderr: %s)", e.Exit, lastLine(e.Stderr))
 	}
 	return fmt.Sprintf("restarting: it ended with %s", e.Exit)
 }
@@ -38,10 +39,15 @@ func (e *DownError) Error() string {
 // Unwrap returns the error of the last attempt to start it again.
 func (e *DownError) Unwrap() error { return e.Err }
 
-// lastWords cuts stderr to a length that fits into an error message.
-func lastWords(stderr string) string {
-	const enough = 200
-	return stderr[max(0, len(stderr)-enough):]
+// lastLine returns the last line of stderr, cut to a length that fits into an error message.
+func lastLine(stderr string) string {
+	const enough = 300
+	stderr = strings.TrimSpace(stderr)
+	line := stderr[strings.LastIndexByte(stderr, '\n')+1:]
+	if len(line) > enough {
+		line = line[:enough] + "…"
+	}
+	return strings.ToValidUTF8(line, "\uFFFD")
 }
 
 // KeepOptions say how a long-lived thing of type C, such as a connection to a plugin, is opened,

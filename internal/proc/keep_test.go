@@ -177,7 +177,7 @@ func TestKeep(t *testing.T) {
 			_, err := k.Get()
 			for _, err := range []error{early, err} {
 				var down *DownError
-				if !errors.As(err, &down) || down.Exit != crash || !strings.Contains(err.Error(), `exit code 1, the end of its stderr: "last words\n"`) {
+				if !errors.As(err, &down) || down.Exit != crash || !strings.Contains(err.Error(), "exit code 1 (stderr: last words)") {
 					t.Errorf("%v", err)
 				}
 			}

@@ -169,6 +169,17 @@ func TestShims(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+	t.Run("a script that is not executable does not run", func(t *testing.T) {
+		p := newPyenv(t)
+		path := script(t, "#!/usr/bin/env python3")
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, err := newResolver(t).Resolve(t.Context(), Request{Path: path, Env: []string{p.path}})
+		if err != nil || c.Path != path {
+			t.Errorf("%s would be started (%v)", c.Path, err)
+		}
+	})
 	t.Run("shims of unknown tools are left alone", func(t *testing.T) {
 		p := newPyenv(t)
 		p.write(t, "shims/python3", "#!/bin/sh\necho other\n")

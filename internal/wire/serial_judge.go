@@ -53,8 +53,8 @@ var errNothing = errors.New("has neither method, result nor error")
 // acceptOdd decides about a reply with another id, or none: docs/protocols/scaffold.md, rows S42 to
 // S44. A reply to a call that timed out is discarded. A reply whose id was never issued, or was
 // already answered, is accepted for the outstanding call with a warning, because plugins with
-// hard-coded ids exist. A plugin that had all ids right so far may have sent an old reply again, so
-// its reply is held until it is clear that no better one comes.
+// hard-coded ids exist. A plugin whose last replies had the right ids may have sent an old reply
+// again, so its reply is held until it is clear that no better one comes.
 func (s *Serial) acceptOdd(m *message, want uint64) bool {
 	id, ok := m.callID()
 	switch {

@@ -2,12 +2,10 @@ package python
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A Warning is a fault of a file that does not keep it from being loaded.
@@ -64,19 +62,8 @@ func (p *plugin) note(warnings []Warning) {
 
 // noteSettings reports settings that a plugin of this dialect never gets.
 func noteSettings(name string, s dialect.Settings, rt *dialect.Runtime) {
-	const fix = "remove it; a python plugin reads its settings itself, for example from a variable that `env` names"
-	if filled(s.Config) {
-		rt.Odd(fmt.Sprintf("the config of [plugins.%s] has no effect: python plugins get none", name), fix)
-	}
-	if filled(s.SystemConfig) {
-		rt.Odd(fmt.Sprintf("[plugins.%s] in the secrets file has no effect: python plugins get no config", name), fix)
-	}
+	rt.NoConfig(Name, name, s)
 	if s.ToolTimeout > 0 {
 		rt.Odd(fmt.Sprintf("tool_timeout of [plugins.%s] has no effect: python plugins have no tools", name), "remove it; `timeout` is for handlers")
 	}
-}
-
-func filled(config json.RawMessage) bool {
-	o, err := rawjson.Parse(config)
-	return err == nil && len(o) > 0
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -90,13 +91,24 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 		return nil, "arguments are ignored: " + err.Error()
 	}
 	var set hook.Object
-	if v := object.Get("args"); len(v) > 0 && v[0] == '[' {
+	var notes []string
+	if v := object.Get("args"); isA[[]string](v) {
 		set = append(set, hook.Field{Name: "args", Value: v})
+	} else if v != nil {
+		notes = append(notes, "args in arguments is ignored: it is not a list of strings")
 	}
-	if v := object.Get("flags"); len(v) > 0 && v[0] == '{' {
+	if v := object.Get("flags"); isA[map[string]string](v) {
 		set = append(set, hook.Field{Name: "flags", Value: v})
+	} else if v != nil {
+		notes = append(notes, "flags in arguments is ignored: it is not an object of strings")
 	}
-	return set, ""
+	return set, strings.Join(notes, "; ")
+}
+
+// isA reports whether a value is of the JSON type that a T is decoded from, and not null.
+func isA[T any](v json.RawMessage) bool {
+	var into T
+	return !dialect.Missing(v) && json.Unmarshal(v, &into) == nil
 }
 
 // replaceOutput reads a reply to post_tool_execute after a command. The result of a program is

@@ -63,6 +63,15 @@ func TestFind(t *testing.T) {
 			t.Errorf("problems %+v", problems)
 		}
 	})
+	t.Run("the doctor mentions a directory with a plugin of its name", func(t *testing.T) {
+		other := t.TempDir()
+		writeFile(t, filepath.Join(other, "plugins", "demo", "demo"), 0o755)
+		writeFile(t, filepath.Join(other, "plugins", "data", "notes"), 0o755)
+		problems := New().Examine(dialect.Env{Vars: []string{"SCAFFOLD_HOME=" + other}})
+		if len(problems) != 1 || problems[0].Path != filepath.Join(other, "plugins", "demo") || !strings.Contains(problems[0].Fix, "patchbay plugin install") {
+			t.Errorf("problems %+v", problems)
+		}
+	})
 	t.Run("SCAFFOLD_HOME moves the folder", func(t *testing.T) {
 		other := t.TempDir()
 		writeFile(t, filepath.Join(other, "plugins", "moved"), 0o755)

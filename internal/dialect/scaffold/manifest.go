@@ -118,12 +118,13 @@ func complain(list *[]string, format string, args ...any) {
 }
 
 func (m *manifest) readHooks(raw json.RawMessage) {
-	var names []string
-	if !m.optional("hooks", raw, &names) {
-		return
-	}
-	for _, name := range names {
-		switch {
+	var list []json.RawMessage
+	m.optional("hooks", raw, &list)
+	for i, entry := range list {
+		var name string
+		switch err := json.Unmarshal(entry, &name); {
+		case err != nil || !isString(entry):
+			m.lose("hooks[%d] is left out: %s where the name of a hook belongs", i, jsonType(entry))
 		case translationOf(name) == nil:
 			m.warn("there is no hook %.80q; %s", name, nearest.Suggest(name, hookNames()))
 		case slices.Contains(m.Hooks, name):

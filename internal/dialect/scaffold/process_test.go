@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -143,4 +144,67 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	if _, err := New().Open(ctx, found[0], dialect.Settings{}, rt); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestAPluginThatIgnoresShutdown: it delays every command, so the log says so.
+func TestAPluginThatIgnoresShutdown(t *testing.T) {
+	for body, warned := range map[string]bool{"while :; do sleep 1; done": true, "exit 0": false} {
+		home := t.TempDir()
+		shell(t, home, "slow", `{"name":"slow"}`, "")
+		path := filepath.Join(pluginDir(t, home), "slow")
+		script, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(string(script), `case "$line" in`, `case "$line" in *'"method":"shutdown"'*) `+body+` ;; esac; case "$line" in`, 1)
+		if err := os.WriteFile(path, []byte(changed), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b := plugtest.OpenAll(t, New(), home)
+		if b.Errs["slow"] != nil {
+			t.Fatal(b.Errs["slow"])
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if warned { // the protocol's five seconds are too long for a test
+			ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+		}
+		err = b.Plugins[0].Close(ctx)
+		cancel()
+		if got := strings.Contains(b.Log.String(), "did not answer shutdown"); got != warned || err != nil {
+			t.Errorf("%s: warned is %v (%v), log:\n%s", body, got, err, b.Log)
+		}
+	}
+}
+
+// TestConfigOfAPlugin: no message of the protocol has config, so config for a plugin is a finding.
+func TestConfigOfAPlugin(t *testing.T) {
+	for _, c := range []struct{ under, want string }{
+		{"", ""}, {"file", "the config of [plugins.file] has no effect"}, {"own", "the config of [plugins.own] has no effect"},
+	} {
+		home := t.TempDir()
+		shell(t, home, "file", `{"name":"own"}`, "")
+		rt := plugtest.Runtime(t, home)
+		var findings []string
+		rt.Note = func(p dialect.Problem, _ bool) { findings = append(findings, p.Message) }
+		rt.Settings = func(name string) (dialect.Settings, error) {
+			return dialect.Settings{Config: configIf(c.under != "" && (c.under == "file" || c.under == name))}, nil
+		}
+		p, err := New().Open(t.Context(), New().Find(rt.Env)[0], dialect.Settings{Config: configIf(c.under == "file")}, rt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(findings, "; "); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("config under %q: findings %q", c.under, got)
+		}
+	}
+}
+
+func configIf(given bool) json.RawMessage {
+	if given {
+		return json.RawMessage(`{"a":1}`)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -19,6 +20,14 @@ var blockFields = []string{"arguments", "result", "success"}
 // call.
 var sentFields = []string{"tool_name", "user_message", "tool_calls"}
 
+// allFields are the fields of the answers of all hooks.
+var allFields = []string{"message", "dynamic_context", "base_prompt", "text", "arguments", "result", "success"}
+
+// sendsBack reports whether a field that the answer of a hook cannot have is a param of that hook.
+func sendsBack(name, field string) bool {
+	return name == "post_tool_execute" && (field == "arguments" || field == "success")
+}
+
 // answerFields returns the fields that the answer of a hook may have beside action.
 func answerFields(name string) []string {
 	if name == "pre_tool_execute" {
@@ -27,8 +36,9 @@ func answerFields(name string) []string {
 	return translationOf(name).fields
 }
 
-// remarks returns what is wrong with the fields of an answer: misspelt ones, and those of a wrong
-// type. Both are ignored, so that a guard with such an answer lets everything pass:
+// remarks returns what is wrong with the fields of an answer: misspelt ones, those of another hook,
+// and those of a wrong type. All are ignored, so that a guard with such an answer lets everything
+// pass:
 // docs/protocols/scaffold.md, rows S35 and S36. A plugin may add fields of its own, which the trace
 // shows.
 func remarks(name string, answer hook.Object) []string {
@@ -40,7 +50,12 @@ func remarks(name string, answer hook.Object) []string {
 			continue
 		}
 		if f.Name != "action" && !slices.Contains(fields, f.Name) {
-			if known := append([]string{"action"}, fields...); nearest.Word(f.Name, known) != "" {
+			known := append([]string{"action"}, fields...)
+			switch {
+			case sendsBack(name, f.Name):
+			case slices.Contains(allFields, f.Name):
+				note = fmt.Sprintf("%s is ignored: an answer to %s may have %s", f.Name, name, strings.Join(known, ", "))
+			case nearest.Word(f.Name, known) != "":
 				note = dialect.UnknownField("the answer", f.Name, known)
 			}
 		} else if want := wantedType(f.Name); jsonType(f.Value) != want {
@@ -70,7 +85,7 @@ func toolRemarks(answer json.RawMessage) []string {
 	if v := o.Get("success"); v != nil && jsonType(v) != wantedType("success") {
 		notes = append(notes, fmt.Sprintf("success is ignored: %s where true or false belongs", jsonType(v)))
 	}
-	if o.Get("result") == nil && string(o.Get("success")) != "false" {
+	if dialect.Missing(o.Get("result")) && string(o.Get("success")) != "false" {
 		notes = append(notes, "a tool answered without a result, which counts as an empty one; answer with success and result")
 	}
 	return notes

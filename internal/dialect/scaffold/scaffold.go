@@ -61,14 +61,23 @@ func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, r
 	return open(ctx, f, s, rt)
 }
 
-// Examine reports why the plugins folder cannot be read, and scripts in it that lack their
-// executable bit.
+// Examine reports why the plugins folder cannot be read, scripts in it that lack their executable
+// bit, and directories that contain a plugin of the same name, as `plugin new` makes them.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	problems := dialect.ExaminePlace(folder(env))
 	for _, path := range list(env) {
 		if !dialect.Executable(path) && dialect.IsScript(path) {
 			problems = append(problems, dialect.Problem{Path: path,
 				Message: "this script is not executable, so it is ignored", Fix: "chmod +x " + path})
+		}
+	}
+	entries, _ := os.ReadDir(folder(env)) // ExaminePlace reports the error
+	for _, e := range entries {
+		dir := filepath.Join(folder(env), e.Name())
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && dialect.Executable(filepath.Join(dir, e.Name())) {
+			problems = append(problems, dialect.Problem{Path: dir,
+				Message: "this directory is ignored, because the plugins here are files; the file " + e.Name() + " in it looks like a plugin",
+				Fix:     "move the directory to another place, and install it from there: patchbay plugin install DIRECTORY"})
 		}
 	}
 	return problems

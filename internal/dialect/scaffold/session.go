@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -51,6 +52,7 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 		return nil, err
 	}
 	p.kept = kept
+	p.noteConfig(f.Name, s)
 	return p, nil
 }
 
@@ -116,20 +118,47 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 	return nil
 }
 
+// noteConfig reports config for the plugin under the name of its file or its own name.
+func (p *plugin) noteConfig(file string, s dialect.Settings) {
+	name := file
+	if p.launch.rt.Settings != nil && len(s.Config)+len(s.SystemConfig) == 0 {
+		name = p.manifest.Name
+		s, _ = p.launch.rt.Settings(name) // the host has reported an error of these settings
+	}
+	p.launch.rt.NoConfig(Name, name, s)
+}
+
 // Close sends shutdown, closes stdin and then stops the process group: docs/protocols/scaffold.md,
 // row S48.
 func (p *plugin) Close(ctx context.Context) error {
 	p.kept.Stop(func(s *session, _ *proc.Process) {
-		callCtx, cancel := context.WithTimeout(ctx, replyTimeout)
-		defer cancel()
-		ladder := proc.Ladder{Term: killGrace}
-		if _, err := s.conn.Call(callCtx, methodShutdown, []byte("{}")); err == nil {
-			ladder.Stdin = killGrace // it exits after its answer: docs/protocols/scaffold.md, row S19
-		}
-		s.process.Stop(ctx, ladder)
-		_ = s.conn.Close() // the pipes were closed with the process
+		s.end(ctx, p.launch.rt.Log)
 	})
 	return nil
+}
+
+// end gives the plugin time to exit by itself, unless it did not answer shutdown in time. A plugin
+// that does not exit delays every command, so the log says so.
+func (s *session) end(ctx context.Context, log *slog.Logger) {
+	began := time.Now()
+	callCtx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	_, err := s.conn.Call(callCtx, methodShutdown, []byte("{}"))
+	silent := errors.Is(err, context.DeadlineExceeded)
+	ladder := proc.Ladder{Stdin: killGrace, Term: killGrace}
+	if silent {
+		ladder.Stdin = 0
+	}
+	exit := s.process.Stop(ctx, ladder)
+	_ = s.conn.Close() // the pipes were closed with the process
+	took := time.Since(began).Round(time.Millisecond)
+	switch {
+	case silent:
+		log.Warn("the plugin did not answer shutdown in time and was ended", "dur", took, "exit", exit.String(),
+			"fix", `let the plugin answer shutdown with {"ok":true} and exit; until it does, each command takes that much longer`)
+	case exit.Signal != "" && ctx.Err() == nil:
+		log.Info("the plugin answered shutdown, did not exit and was ended", "dur", took, "exit", exit.String())
+	}
 }
 
 // kill ends a process without sending shutdown.

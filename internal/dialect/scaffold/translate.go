@@ -150,7 +150,8 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 	}
 	r.Notes = remarks(t.name, o)
 	action, _ := o.String("action")
-	if t.point == hook.PromptContext {
+	if t.point == hook.PromptContext && (action == actionStop || action == actionSkip) {
+		r.Notes = append(r.Notes, action+" is ignored: at context_enhance every plugin is asked, and its context counts")
 		action = ""
 	}
 	switch action {
@@ -158,7 +159,7 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 		if t.point == hook.TurnInput {
 			r.Verdict = hook.Skip
 		} else {
-			r.Notes = append(r.Notes, "skip counts only for post_user_input")
+			r.Notes = append(r.Notes, "skip counts only for post_user_input: nothing of the answer is applied")
 		}
 		return r, nil
 	case actionStop:

@@ -150,6 +150,10 @@ func TestRemarks(t *testing.T) {
 		{"pre_tool_execute", `{"result":"no"}`, `result is ignored: it counts only with the action stop`},
 		{"post_tool_execute", `{"result":null}`, `result is ignored: null where a string belongs`},
 		{"pre_tool_execute", `{"action":"stop","result":"no","success":false}`, ``},
+		{"post_user_input", `{"text":"x"}`, `text is ignored: an answer to post_user_input may have action, message`},
+		{"post_tool_execute", `{"tool_name":"t","arguments":"{}","success":true,"result":"r"}`, ``}, // the params, sent back
+		{"context_enhance", `{"action":"skip","dynamic_context":"d"}`, `skip is ignored: at context_enhance every plugin is asked, and its context counts`},
+		{"post_llm_response", `{"action":"skip","text":"t"}`, `skip counts only for post_user_input: nothing of the answer is applied`},
 		{"post_user_input", `{"action":"continue","confidence":0.9}`, ``}, // a field of the plugin's own
 	} {
 		if got := strings.Join(read(t, c.hook, `{}`, c.answer).Notes, " "); got != c.note {
@@ -170,6 +174,7 @@ func TestToolRemarks(t *testing.T) {
 		`{"result":{"a":1},"took":5}`:      "",
 		`{"success":"false","result":"r"}`: "success is ignored: a string where true or false belongs",
 		`{"sucess":false,"result":"r"}`:    `the answer has the unknown field "sucess", which is ignored; did you mean "success"?`,
+		`{"success":true,"result":null}`:   "a tool answered without a result, which counts as an empty one; answer with success and result",
 		`{"success":true}`:                 "a tool answered without a result, which counts as an empty one; answer with success and result",
 	} {
 		if got := strings.Join(toolRemarks(json.RawMessage(answer)), "; "); got != want {
@@ -194,6 +199,26 @@ func TestAStopOfACommandRefusesIt(t *testing.T) {
 			if got := string(r.Verdict) + " " + r.Reason + " " + string(hook.Object(r.Set).JSON()); err != nil || got != want {
 				t.Errorf("%s at %s: got %s (%v), want %s", answer, point, got, err, want)
 			}
+		}
+	}
+}
+
+// TestChangedArgumentsOfACommand: args and flags that a command cannot have are left out.
+func TestChangedArgumentsOfACommand(t *testing.T) {
+	tr, err := connection("pre_tool_execute", hook.CommandBefore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{
+		`{"args":["a"],"flags":{"f":"1"}}`: `{"args":["a"],"flags":{"f":"1"}} `,
+		`{"args":[1],"flags":{}}`:          `{"flags":{}} args in arguments is ignored: it is not a list of strings`,
+		`{"args":"a","flags":{"f":1}}`: "{} args in arguments is ignored: it is not a list of strings; " +
+			"flags in arguments is ignored: it is not an object of strings",
+	} {
+		answer := json.RawMessage(`{"arguments":` + string(rawjson.String(arguments)) + `}`)
+		r, err := tr.reply(&hook.Event{Point: hook.CommandBefore}, answer)
+		if got := string(hook.Object(r.Set).JSON()) + " " + strings.Join(r.Notes, "; "); err != nil || got != want {
+			t.Errorf("%s: got %s (%v), want %s", arguments, got, err, want)
 		}
 	}
 }
