@@ -229,8 +229,8 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	d.arrived = append(d.arrived, delivery{wait, a})
 }
 
-// unnamed delivers an answer without an id to the only request under way, so that the report does not
-// say that there was no answer.
+// unnamed delivers an answer without an id to the only request under way, so that the report does
+// not say that there was no answer.
 func (d *dialogue) unnamed(o rawjson.Object, text []byte) {
 	if o.Get("result") == nil && o.Get("error") == nil {
 		return

@@ -314,8 +314,9 @@ func (s *scaffoldSuite) asksHooks() bool {
 	return len(s.hooks) > 0 && s.results["scaffold.hook.answers"].Status == Pass
 }
 
-// awake chooses the request with which a check sees whether the plugin answers: its first hook, or an
-// unknown tool. If it has neither, that is an unknown method, whose answer another check demands.
+// awake chooses the request with which a check sees whether the plugin answers: its first hook, or
+// an unknown tool. If it has neither, that is an unknown method, whose answer another check
+// demands.
 func (s *scaffoldSuite) awake(check func(*trial)) func(*trial) {
 	return func(t *trial) {
 		switch {

@@ -133,8 +133,8 @@ func TestPluginsChangeACommand(t *testing.T) {
 	}
 }
 
-// TestAnotherCommandIsNotRun: Cobra can run only the command that was typed. If a plugin changes its
-// name, it does not run, because the plugins that check it may not have been called.
+// TestAnotherCommandIsNotRun: Cobra can run only the command that was typed. If a plugin changes
+// its name, it does not run, because the plugins that check it may not have been called.
 func TestAnotherCommandIsNotRun(t *testing.T) {
 	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
 		out, _, err := execute(t, "todo add milk", plugin(point, "command", `"todo.list"`))

@@ -153,8 +153,8 @@ func (e *errorObject) Error() string {
 }
 
 // outdated reports whether the plugin refuses this version of the protocol: docs/protocols/mine.md,
-// row M49. Only the sentence of the protocol counts. A guard may have a reason to refuse that merely
-// contains these words, and its refusal must not be passed over.
+// row M49. Only the sentence of the protocol counts. A guard may have a reason to refuse that
+// merely contains these words, and its refusal must not be passed over.
 func (e *errorObject) outdated() bool { return outdatedPattern.MatchString(e.message) }
 
 // outdatedPattern is the sentence, alone or with a version or a remark after it.

@@ -47,7 +47,8 @@ func (t *translation) wanted(of []registration, p hook.Object) bool {
 	return anyMatches(of, name) || t.command == "command" && anyMatches(of, baseName(name))
 }
 
-// renames reports whether a plugin may change the command here: a command or a tool that has not run.
+// renames reports whether a plugin may change the command here: a command or a tool that has not
+// run.
 func (t *translation) renames() bool {
 	return t.command != "" && (t.stage == stagePrevalidate || t.stage == stagePreexec)
 }
@@ -93,8 +94,8 @@ func toNewCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Objec
 	return set, notes
 }
 
-// toRanCommand sets the fields of a command that has run. It keeps the command's name, so that every
-// later hook for that command is called.
+// toRanCommand sets the fields of a command that has run. It keeps the command's name, so that
+// every later hook for that command is called.
 func toRanCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if c.command != nil && *c.command != shown.command {
 		notes = append(notes, "the command is ignored: it has run")
