@@ -134,10 +134,7 @@ func TestNoConfig(t *testing.T) {
 			"/dotagent-plugin-validate-exit validate`, with this config as JSON on stdin, must print": fake(t, "validate-exit").open().CheckConfig(t.Context(), json.RawMessage(`{"a":1}`)),
 			"/dotagent-plugin-validate-exit validate` must print":                                     fake(t, "validate-exit").open().CheckConfig(t.Context(), json.RawMessage(`{}`)),
 		} {
-			if fix, ok := errors.AsType[interface {
-				error
-				Fix() string
-			}](err); !ok || !strings.Contains(fix.Fix(), where) {
+			if bad, ok := errors.AsType[*configError](err); !ok || !strings.Contains(bad.Fix(), where) {
 				t.Errorf("%v: want the fix %q", err, where)
 			}
 		}
@@ -151,9 +148,13 @@ func TestNoConfig(t *testing.T) {
 				told = append(told, p.Message)
 			}
 		}
-		r.open()
+		p := r.open()
 		if want := []string{"plugin validate-hang.validate exceeded 0.5s — killed"}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
+		}
+		err := p.CheckConfig(t.Context(), json.RawMessage(`{}`))
+		if bad, ok := errors.AsType[*configError](err); !ok || bad.Fix() != "correct the plugin: it must answer validate at once" {
+			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("a missing config is sent as an empty object", func(t *testing.T) {
