@@ -51,7 +51,7 @@ type Placer interface {
 // directory, the plugins run in the project of that directory. Otherwise hostOf returns host
 // unchanged.
 func hostOf(m *Manifest, host Host) Host {
-	if p, ok := host.(Placer); ok && m.Run.WorkingDir != m.Dir {
+	if p, ok := host.(Placer); ok && m.Run.InProject {
 		return p.At(m.Run.WorkingDir)
 	}
 	return host
@@ -124,10 +124,25 @@ func (a *attempt) preflight(ctx context.Context) *refusal {
 			r.reason = fmt.Sprintf("preflight %s: %s", h.Plugin, r.reason)
 			return r
 		}
+		a.noteSkipped(out)
 	}
 	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.host().Fire(others, hook.JobPreflight, a.payload(&Hook{}, "", ""))
-	return refused(out, err)
+	if r := refused(out, err); r != nil {
+		return r
+	}
+	a.noteSkipped(out)
+	return nil
+}
+
+// noteSkipped notes the preflights that failed and did not stop the run, because the configuration
+// says on_failure = "skip". The host logs them as warnings.
+func (a *attempt) noteSkipped(out *hook.Outcome) {
+	for i := range out.Steps {
+		if s := &out.Steps[i]; s.Err != nil {
+			a.out.note(`warning: preflight %s failed, and the agent runs because of on_failure = "skip": %s`, s.Plugin, s.Err.Cause())
+		}
+	}
 }
 
 func refused(out *hook.Outcome, err error) *refusal {
@@ -156,14 +171,15 @@ func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload an
 }
 
 // ask fires a point at the plugin that h names. If that plugin cannot be called, the error says
-// why.
+// why. The callers report every failure, except that of a preflight which is skipped: the host logs
+// a warning of that.
 func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
 	if f, ok := host.(Finder); ok {
 		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {
 			return nil, err
 		}
 	}
-	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout, Reports: true})
+	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout, Reports: point != hook.JobPreflight})
 	out, err := host.Fire(ctx, point, payload)
 	if err == nil && len(out.Steps) == 0 {
 		return nil, &NoPluginError{h.Plugin}

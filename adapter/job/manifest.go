@@ -48,6 +48,7 @@ type Program struct {
 	Command    string   // a bare name, which is looked up in $PATH, or an absolute path
 	Args       []string // those of the schedule follow
 	WorkingDir string
+	InProject  bool  // working_dir is given, so the agent's plugins run in its project
 	At         Place // of the command
 }
 

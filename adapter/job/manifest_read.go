@@ -87,6 +87,7 @@ func readProgram(t *document.Table, m *Manifest) Program {
 		Command:    resolveCommand(m.Dir, written),
 		Args:       readArgs(t, "args"),
 		WorkingDir: resolve(m.Dir, t.Text("working_dir", ".")),
+		InProject:  t.Has("working_dir"),
 	}
 	checkText(t, "command", written)
 	checkText(t, "working_dir", p.WorkingDir)

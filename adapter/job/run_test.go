@@ -35,9 +35,15 @@ func (r *rig) now(name string, o job.RunOptions) (job.Run, error) {
 // printed returns the lines of a run's stdout.
 func (r *rig) printed(id string) []string {
 	r.t.Helper()
+	return r.linesOf(id, "stdout")
+}
+
+// linesOf returns the lines of one stream of a run.
+func (r *rig) linesOf(id string, stream job.Stream) []string {
+	r.t.Helper()
 	var lines []string
 	must(r.t, r.store.Output(r.t.Context(), id, func(l job.Line) error {
-		if l.Stream == "stdout" {
+		if l.Stream == stream {
 			lines = append(lines, l.Text)
 		}
 		return nil
@@ -84,6 +90,23 @@ func TestAgentEnvironment(t *testing.T) {
 	if lines = r.printed(run.ID); err != nil || !has("MARK="+r.home) || has("OTHER=1") {
 		t.Errorf("env_passthrough: %q, %v", lines, err)
 	}
+}
+
+// TestASkippedPreflightIsNoted: the configuration may let an agent run although a preflight failed,
+// but never in silence.
+func TestASkippedPreflightIsNoted(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.agent("lenient", "echo done", "[[preflight]]\nplugin = \"crash\"\n[[preflight]]\nplugin = \"fine\"\n"+hourly)
+	r.plugin("crash", "preflight", "echo boom >&2; exit 9")
+	r.plugin("fine", "preflight", `echo '{"ok":true}'`)
+	r.write(".config/patchbay/config.toml", "[plugins.crash]\non_failure = \"skip\"\n", 0o644)
+	r.open()
+	run, err := r.now("lenient", job.RunOptions{})
+	if err != nil || run.Status != job.Succeeded {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	equal(t, "notes", r.linesOf(run.ID, "note"), []string{"preflight crash",
+		`warning: preflight crash failed, and the agent runs because of on_failure = "skip": plugin crash failed (exit 9): boom`, "preflight fine"})
 }
 
 func TestRunNow(t *testing.T) {

@@ -243,7 +243,7 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	case errors.Is(err, plugindir.ErrNone) && only != "":
 		fix := "leave --dialect out, or build the plugin first"
 		if only == job.PluginDialect && dialect.Executable(a.path(path)) {
-			fix = "rename it: mv " + path + " " + filepath.Join(filepath.Dir(path), "dotagent-plugin-"+filepath.Base(path))
+			fix = "rename it: mv " + path + " " + filepath.Join(filepath.Dir(path), "dotagent-plugin-"+strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 		}
 		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), fix)
 	case errors.Is(err, plugindir.ErrNone):

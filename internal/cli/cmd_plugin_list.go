@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -130,8 +131,12 @@ func orDash(s string) string {
 func (a *app) printNoPlugins() error {
 	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell
-	for _, p := range a.places() {
+	places := a.places()
+	for i, p := range places {
 		rows = append(rows, render.Cells("", p.Dialect, a.place(p.Dir), p.Form))
+		if p.Dialect == job.PluginDialect && (i+1 == len(places) || places[i+1].Dialect != p.Dialect) {
+			rows = append(rows, render.Cells("", p.Dialect, "$PATH", p.Form)) // searched after the places
+		}
 	}
 	if err := render.Table(a.out, rows, a.screen()); err != nil {
 		return err

@@ -219,7 +219,11 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	}
 	if v.OK {
 		name := strings.TrimSpace(render.Line(p.Name + " " + p.Version))
-		a.sayf("%s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, cmp.Or(offers(p.PluginInfo), "no hooks, no tools"))
+		has := ": " + cmp.Or(offers(p.PluginInfo), "no hooks, no tools")
+		if p.State == dialect.Unsupported {
+			has = ", but not for this system, so it is not used here"
+		}
+		a.sayf("%s %s (%s) is fine%s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, has)
 	}
 	return nil
 }

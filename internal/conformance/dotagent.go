@@ -86,7 +86,7 @@ func (s *dotagentSuite) checks() []Check {
 			Rule: "After the timeout, SIGTERM is sent to the plugin and all it started, and SIGKILL five seconds later.",
 			Fix:  "do not ignore SIGTERM; end within five seconds of it"},
 		{ID: "dotagent.process.left", Row: "D19", sums: true, needs: []string{info}, run: summary(sawLeft, "nothing was left running"), Does: "looks for processes after each call",
-			Rule: "When a call is over, no process of it is left running.",
+			Rule: "End what you start: Patchbay kills the processes that remain when the plugin has exited, also after `setsid`.",
 			Fix:  "wait for the programs that you start, or end them before you exit"},
 		{ID: "dotagent.stdout.clean", Row: "D20", sums: true, needs: []string{info}, run: summary(sawNoise, "nothing but answers was printed"), Does: "looks for other text on stdout in all calls",
 			Rule: "Stdout has a JSON object in UTF-8 and nothing else. Text for people goes to stderr.",

@@ -157,6 +157,9 @@ func (o *obstacle) Fix() string { return o.fix }
 
 // fixOf tells how to repair a plugin that is not ready.
 func fixOf(host *pluginhost.Host, p *pluginhost.PluginDetail) string {
+	if p.State == dialect.Disabled {
+		return "`patchbay plugin enable " + p.Name + "`"
+	}
 	for _, f := range host.Doctor() {
 		if f.Plugin == p.Name && f.Dialect == p.Dialect && f.Severity == pluginhost.SeverityError && f.Fix != "" {
 			return f.Fix

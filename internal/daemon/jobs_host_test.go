@@ -152,6 +152,7 @@ esac
 			dir+"[[preflight]]\nplugin = \"spot\"\n[[on_success]]\nplugin = \"spot\"\n[[notifiers]]\ndriver = \"plugin\"\nname = \"spot\"\n")
 	}
 	agent("away", "working_dir = \""+inside+"\"\n")
+	agent("beside", "working_dir = \".\"\n")
 	agent("home", "")
 	c := h.open("")
 	run := func(name string) job.Run {
@@ -180,6 +181,9 @@ esac
 	}
 	run("away")
 	spots("notify "+repo, "preflight "+repo, "sink "+repo)
+	run("beside")
+	beside := filepath.Join(h.home, ".config/patchbay/agents/beside")
+	spots("notify "+beside, "preflight "+beside, "sink "+beside)
 	run("home")
 	spots("notify "+h.home, "preflight "+h.home, "sink "+h.home)
 

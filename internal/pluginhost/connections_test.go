@@ -1,6 +1,7 @@
 package pluginhost_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -52,6 +53,31 @@ func TestAConnectionToItsOwnPointDoesNotCallAHookTwice(t *testing.T) {
 		}
 	}
 	t.Errorf("findings: %+v", host.Doctor())
+}
+
+// TestAConnectionOfAPluginWithoutKindsToItsOwnPoint: such a hook is called only by name, so the
+// connection has an effect: the hook is called for every event, and once for one that names it.
+func TestAConnectionOfAPluginWithoutKindsToItsOwnPoint(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	h := newHouse(t)
+	h.write(".config/dotagent/plugins/dotagent-plugin-bare", `#!/bin/sh
+case "$1" in
+info) echo '{"name":"bare"}' ;;
+*) cat >/dev/null; echo '{"ok":true}' ;;
+esac
+`, 0o755)
+	h.config("[[connect]]\nplugin = \"bare\"\nhook = \"sink\"\npoint = \"job.sink\"\n")
+	host := h.open()
+	byName := hook.WithChoice(t.Context(), hook.Choice{Dialect: "dotagent", Plugins: []string{"bare"}, Only: true})
+	for _, ctx := range []context.Context{t.Context(), byName} {
+		out, err := host.Fire(ctx, hook.JobSink, json.RawMessage(`{"agent":"a","message":"m"}`))
+		if err != nil || len(out.Steps) != 1 || out.Steps[0].Hook != "sink" || out.Steps[0].Err != nil {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+	if findings := host.Doctor(); len(findings) != 0 {
+		t.Errorf("findings: %+v", findings)
+	}
 }
 
 // TestEveryDialectTakesPartInOneTurn: plugins of the five dialects that have hooks take part in one

@@ -63,7 +63,7 @@ func (h *Host) wireHooks(r *roster) error {
 	if err != nil {
 		return err
 	}
-	hooks = append(hooks, connected...)
+	hooks = append(notReplaced(hooks, connected), connected...)
 	if err := h.bus.Set(append(hooks, h.hooksAtOwnPoints(hooks)...)); err != nil {
 		return err
 	}
@@ -71,6 +71,16 @@ func (h *Host) wireHooks(r *roster) error {
 		tell()
 	}
 	return nil
+}
+
+// notReplaced returns the hooks without those that a connection replaces: a hook that is called only
+// by name, and is connected to its own point, is called there for every event.
+func notReplaced(hooks, connected []hook.Hook) []hook.Hook {
+	return slices.DeleteFunc(hooks, func(hk hook.Hook) bool {
+		return hk.ByName && slices.ContainsFunc(connected, func(c hook.Hook) bool {
+			return c.Position == hk.Position && c.Name == hk.Name && c.Point == hk.Point
+		})
+	})
 }
 
 // wired completes a hook with the names, counters and settings of its plugin.
@@ -169,10 +179,10 @@ func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen 
 	return hooks, nil
 }
 
-// hooksAnyway reports whether the plugin has this hook at this point without a connection.
+// hooksAnyway reports whether the plugin's hook is called at this point without a connection.
 func (e *entry) hooksAnyway(hk hook.Hook) bool {
 	w := e.wiring()
-	return w != nil && slices.ContainsFunc(w.Hooks(), func(own hook.Hook) bool { return own.Name == hk.Name && own.Point == hk.Point })
+	return w != nil && slices.ContainsFunc(w.Hooks(), func(own hook.Hook) bool { return own.Name == hk.Name && own.Point == hk.Point && !own.ByName })
 }
 
 // connected returns a plugin's hook at the point of the table.

@@ -1,13 +1,30 @@
 package secretenv
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
 func TestWithout(t *testing.T) {
-	got := Without([]string{"PATH=/bin", "PATCHBAY_TOKEN=x", "openai_api_key=x", "NOTION_API_KEY=x", "nonsense", "A==B"})
+	got := Without([]string{"PATH=/bin", "PATCHBAY_TOKEN=x", "openai_api_key=x", "GOOGLE_API_KEY=x", "NOTION_API_KEY=x", "nonsense", "A==B"})
 	if want := []string{"PATH=/bin", "NOTION_API_KEY=x", "A==B"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestThePagesList: docs/protocols/dotagent.md lists the keys of model providers.
+func TestThePagesList(t *testing.T) {
+	page, err := os.ReadFile("../../docs/protocols/dotagent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "### Variables that plugins do not get\n")
+	list, _, _ = strings.Cut(list, "All others stay")
+	for _, key := range keys {
+		if !strings.Contains(list, "`"+key+"`") {
+			t.Errorf("the page does not list %s", key)
+		}
 	}
 }

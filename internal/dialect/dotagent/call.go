@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -139,7 +140,7 @@ func (p *plugin) failed(r *proc.Result, reason string) string {
 	if r.Exit.Code < 0 {
 		unsaid += " (" + r.Exit.String() + ")"
 	}
-	reason = cmp.Or(reason, lastWords(r.Stderr), unsaid)
+	reason = cmp.Or(reason, lastWords(r.Stderr), complaint(r.Stdout), unsaid)
 	return fmt.Sprintf("plugin %s failed (exit %d): %s", p.name, r.Exit.Code, reason)
 }
 
@@ -162,7 +163,7 @@ func parseAnswer(stdout []byte) (answer, error) {
 	default:
 		return answer{}, fmt.Errorf("has no field ok with the value true or false: %q", cut(stdout))
 	}
-	a.reason, _ = o.String(fieldError)
+	a.reason = reasonIn(o)
 	a.suggest, _ = o.String(fieldSuggest)
 	for _, f := range o {
 		if f.Name != fieldOK && f.Name != fieldError && f.Name != fieldSuggest {
@@ -170,6 +171,15 @@ func parseAnswer(stdout []byte) (answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// reasonIn returns the field "error" of a reply. If it is not a string, the text says so.
+func reasonIn(o rawjson.Object) string {
+	reason, ok := o.String(fieldError)
+	if raw := o.Get(fieldError); !ok && !dialect.Missing(raw) {
+		return "it gave no reason: its field error is not a string: " + shown(raw)
+	}
+	return reason
 }
 
 // complaint returns the field "error" of the JSON object in stdout, or "" if there is none. It

@@ -100,7 +100,7 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 			first[s.name] = s.path
 		case !sameFile(first[s.name], s.path): // not a second link to the same file
 			problems = append(problems, dialect.Problem{Path: s.path,
-				Message: "it is not used: " + first[s.name] + " comes first"})
+				Message: "plugin " + s.name + ": this file is not used, because " + first[s.name] + " comes first", Fix: "remove or rename one of the two files"})
 		}
 	}
 	return problems

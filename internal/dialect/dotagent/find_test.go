@@ -209,7 +209,7 @@ func TestExamineNamesWhatIsHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	problems := d.Examine(env)
-	if len(problems) != 1 || problems[0].Path != hidden || !strings.Contains(problems[0].Message, first) {
+	if len(problems) != 1 || problems[0].Path != hidden || problems[0].Message != "plugin roam: this file is not used, because "+first+" comes first" {
 		t.Errorf("problems %+v", problems)
 	}
 }

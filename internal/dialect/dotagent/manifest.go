@@ -55,7 +55,7 @@ func (m *manifest) readName(raw json.RawMessage) error {
 	name, ok := rawjson.Unquote(raw)
 	switch {
 	case !ok && !dialect.Missing(raw):
-		return fmt.Errorf("info: name is not a string: %q", cut(raw))
+		return fmt.Errorf("info: name is not a string: %s", shown(raw))
 	case name == "":
 		return errors.New("info has no name")
 	case name != m.Name:
@@ -157,7 +157,11 @@ func (m *manifest) supported(system string) error {
 	if len(m.platforms) == 0 || slices.ContainsFunc(m.platforms, fits) {
 		return nil
 	}
-	return fmt.Errorf("%w on %s: it is for %s", dialect.ErrUnsupported, system, cut([]byte(strings.Join(m.platforms, ", "))))
+	err := fmt.Errorf("%w on %s: it is for %s", dialect.ErrUnsupported, system, cut([]byte(strings.Join(m.platforms, ", "))))
+	if slices.ContainsFunc(m.platforms, func(p string) bool { return fits(strings.ToLower(p)) }) {
+		return dialect.WithFix(err, "let the plugin write its platforms in lower case: "+system)
+	}
+	return err
 }
 
 // readList reads a list of strings that may be missing.
@@ -166,7 +170,7 @@ func readList(field string, raw json.RawMessage, into *[]string) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("info: %s is not a list of strings: %q", field, cut(raw))
+		return fmt.Errorf("info: %s is not a list of strings: %s", field, shown(raw))
 	}
 	return nil
 }
@@ -183,6 +187,9 @@ func inShort[T any](all []T, text func(T) string) string {
 	}
 	return strings.Join(out, "; ")
 }
+
+// shown returns a JSON value of a plugin for messages, on one line.
+func shown(raw json.RawMessage) string { return cut(rawjson.Clean(raw)) }
 
 // cut shortens text of a plugin for messages.
 func cut(text []byte) string {

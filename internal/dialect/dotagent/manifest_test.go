@@ -17,11 +17,11 @@ func TestInfo(t *testing.T) {
 		{"null is missing", `{"name":"roam","version":null,"kinds":["sink"],"platforms":null,"schema":null}`, "", ""},
 		{"no name", `{"kinds":["sink"]}`, "no name", ""},
 		{"an empty name", `{"name":""}`, "no name", ""},
-		{"a name that is not a string", `{"name":7}`, "name is not a string", ""},
+		{"a name that is not a string", `{"name": 7}`, "name is not a string: 7", ""},
 		{"the file's name counts", `{"name":"Roam Research","kinds":["sink"]}`, "", `calls itself "Roam Research"`},
 		{"an unknown kind is broken", `{"name":"roam","kinds":["sinks"]}`, `unknown kind "sinks"; did you mean "sink"?`, ""},
-		{"kinds that are not a list", `{"name":"roam","kinds":"sink"}`, "kinds is not a list of strings", ""},
-		{"platforms that are not a list", `{"name":"roam","kinds":["sink"],"platforms":"linux"}`, "platforms is not a list of strings", ""},
+		{"kinds that are not a list", `{"name":"roam","kinds":"sink"}`, `kinds is not a list of strings: "sink"`, ""},
+		{"platforms that are not a list", `{"name":"roam","kinds":["sink"],"platforms":[1, 2]}`, "platforms is not a list of strings: [1,2]", ""},
 		{"a version that is not a string is ignored", `{"name":"roam","kinds":["sink"],"version":1}`, "", "version is ignored"},
 		{"an invalid schema is ignored", `{"name":"roam","kinds":["sink"],"schema":{"type":"objekt"}}`, "", "schema is ignored"},
 		{"a schema that reads a file is ignored", `{"name":"roam","kinds":["sink"],"schema":{"$ref":"file:///etc/passwd"}}`, "", `ignored: $ref: refers to "file:///etc/passwd", outside of the schema`},
@@ -65,6 +65,7 @@ func TestPlatforms(t *testing.T) {
 		{"another", `["darwin"]`, "linux", false},
 		{"macos is darwin", `["macos"]`, "darwin", true},
 		{"windows", `["darwin","linux"]`, "windows", false},
+		{"capital letters", `["Linux"]`, "linux", false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			m, err := parseInfo([]byte(`{"name":"n","platforms":`+c.platforms+`}`), "n")
@@ -72,6 +73,8 @@ func TestPlatforms(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := m.supported(c.system); (err == nil) != c.supported || err != nil && !strings.Contains(err.Error(), "unsupported on "+c.system) {
+				t.Errorf("%v", err)
+			} else if lower := "let the plugin write its platforms in lower case: " + c.system; err != nil && strings.Contains(err.Error(), lower) != (c.rule == "capital letters") {
 				t.Errorf("%v", err)
 			}
 		})

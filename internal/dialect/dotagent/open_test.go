@@ -67,8 +67,8 @@ func TestOpenFailures(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for _, c := range []struct{ rule, behaviour, config, want, calls string }{
 		{"a config that fits the schema", "needy", `{"page":"today"}`, "", "info validate"},
-		{"a config that does not fit: validate is not run", "needy", `{"page":7}`, "does not fit its schema: config.page: must be of type string, is number", "info"},
-		{"validate refuses the config", "picky", `{"page":"x"}`, "it refuses its config: no such page", "info validate"},
+		{"a config that does not fit: validate is not run", "needy", `{"page":7}`, "its config in [plugins.needy] does not fit its schema: config.page: must be of type string, is number", "info"},
+		{"validate refuses the config", "picky", `{"page":"x"}`, "it refuses its config in [plugins.picky]: no such page", "info validate"},
 		{"validate fails", "validate-exit", `{}`, "plugin validate-exit failed (exit 2): cannot read config", "info validate"},
 		{"validate hangs", "validate-hang", `{}`, "plugin validate-hang.validate exceeded 0.5s — killed", ""},
 	} {
@@ -124,6 +124,21 @@ func TestNoConfig(t *testing.T) {
 			t.Error("a wrong config passed")
 		}
 	})
+	t.Run("the fix of a wrong config", func(t *testing.T) {
+		r := fake(t, "needy")
+		r.settings.Config = json.RawMessage(`{"page":7}`)
+		_, own := r.try()
+		for where, err := range map[string]error{
+			"correct config in [plugins.needy] of config.toml: ": own,
+			"correct its config: ":                               fake(t, "needy").open().CheckConfig(t.Context(), json.RawMessage(`{"page":7}`)),
+			"/dotagent-plugin-validate-exit validate`, with this config as JSON on stdin, must print": fake(t, "validate-exit").open().CheckConfig(t.Context(), json.RawMessage(`{"a":1}`)),
+			"/dotagent-plugin-validate-exit validate` must print":                                     fake(t, "validate-exit").open().CheckConfig(t.Context(), json.RawMessage(`{}`)),
+		} {
+			if bad, ok := errors.AsType[*configError](err); !ok || !strings.Contains(bad.Fix(), where) {
+				t.Errorf("%v: want the fix %q", err, where)
+			}
+		}
+	})
 	t.Run("a validate that hangs is reported", func(t *testing.T) {
 		r := fake(t, "validate-hang")
 		r.dialect.validate = 500 * time.Millisecond
@@ -133,9 +148,13 @@ func TestNoConfig(t *testing.T) {
 				told = append(told, p.Message)
 			}
 		}
-		r.open()
+		p := r.open()
 		if want := []string{"plugin validate-hang.validate exceeded 0.5s — killed"}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
+		}
+		err := p.CheckConfig(t.Context(), json.RawMessage(`{}`))
+		if bad, ok := errors.AsType[*configError](err); !ok || bad.Fix() != "correct the plugin: it must answer validate at once" {
+			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("a missing config is sent as an empty object", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package dotagent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -88,11 +90,12 @@ func (p *plugin) learn(ctx context.Context) error {
 // that refuses the empty config is not broken, because jobs send a config with each call. Its
 // status mentions the refusal.
 func (p *plugin) configure(ctx context.Context) error {
-	err := p.CheckConfig(ctx, dialect.Or(p.config, emptyConfig))
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
 	if p.config != nil {
+		section := "[" + document.KeyPath("plugins", p.name) + "]"
+		return p.checkConfig(ctx, p.config, "its config in "+section, "correct config in "+section+" of config.toml")
+	}
+	err := p.CheckConfig(ctx, emptyConfig)
+	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	if errors.Is(err, hook.Timeout) {
@@ -111,27 +114,44 @@ func (p *plugin) configure(ctx context.Context) error {
 // when the manifest of a job is loaded, so that the doctor reports a faulty config before the job
 // runs: docs/protocols/dotagent.md, row D29.
 func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error {
+	return p.checkConfig(ctx, config, "its config", "correct its config")
+}
+
+// checkConfig checks a config. whose and correct begin the text and the fix of an error about it.
+func (p *plugin) checkConfig(ctx context.Context, config json.RawMessage, whose, correct string) error {
 	config = rawjson.Clean(config) // compact: docs/protocols/dotagent.md, row D25
 	if _, err := rawjson.Parse(config); err != nil {
-		return fmt.Errorf("its config is not a JSON object: %q", cut(config))
+		return fmt.Errorf("%s is not a JSON object: %q", whose, cut(config))
 	}
 	if err := p.manifest.misfit(config); err != nil {
-		return refusedConfig(fmt.Errorf("its config does not fit its schema: %w", err), "correct its config: `"+p.path+" info` shows its schema")
+		return refusedConfig(fmt.Errorf("%s does not fit its schema: %w", whose, err), correct+": `"+p.path+" info` shows its schema")
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.dialect.validate)
 	defer cancel()
 	result, err := p.run(ctx, verbValidate, line(config))
+	if errors.Is(err, hook.Timeout) {
+		return &configError{err, "correct the plugin: it must answer validate at once"}
+	}
 	if err != nil {
 		return err
 	}
 	a, err := p.answer(verbValidate, result)
 	if err != nil {
-		return &configError{err, "correct the plugin: `echo '{}' | " + p.path + ` validate` + "` must print " + `{"ok":true} or {"ok":false,"error":"…"}`}
+		return &configError{err, "correct the plugin: " + p.validateByHand(config) + ` must print {"ok":true} or {"ok":false,"error":"…"}, and exit with 0`}
 	}
 	if !a.ok {
-		return refusedConfig(fmt.Errorf("it refuses its config: %s", a.reason), "correct its config")
+		return refusedConfig(fmt.Errorf("it refuses %s: %s", whose, a.reason), correct)
 	}
 	return nil
+}
+
+// validateByHand returns the command that calls validate as the host did. It has no config but the
+// empty one, because a config may have secrets.
+func (p *plugin) validateByHand(config json.RawMessage) string {
+	if bytes.Equal(config, emptyConfig) {
+		return "`echo '{}' | " + p.path + " validate`"
+	}
+	return "`" + p.path + " validate`, with this config as JSON on stdin,"
 }
 
 // A configError is why a config was refused or could not be checked.
