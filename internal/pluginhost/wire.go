@@ -73,8 +73,8 @@ func (h *Host) wireHooks(r *roster) error {
 	return nil
 }
 
-// notReplaced returns the hooks without those that a connection replaces: a hook that is called only
-// by name, and is connected to its own point, is called there for every event.
+// notReplaced returns the hooks without those that a connection replaces: a hook that is called
+// only by name, and is connected to its own point, is called there for every event.
 func notReplaced(hooks, connected []hook.Hook) []hook.Hook {
 	return slices.DeleteFunc(hooks, func(hk hook.Hook) bool {
 		return hk.ByName && slices.ContainsFunc(connected, func(c hook.Hook) bool {
