@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -20,6 +21,7 @@ import (
 type link struct {
 	process *proc.Process
 	peer    *wire.Peer
+	silent  atomic.Bool // it did not answer health.check, and is killed
 }
 
 // connect starts a process and shakes hands with it, for the first start and for every restart.
@@ -191,13 +193,19 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call sends one request to the current process. All requests go through it except those of the
-// handshake and of the farewell.
+// call sends one request for a hook, a tool or a method to the current process.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := p.gate.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer p.gate.leave()
+	defer p.load.end(p.load.begin())
+	return p.send(ctx, method, params)
+}
+
+// send sends one request to the current process. All requests go through it except those of the
+// handshake and of the farewell. The caller has entered the gate.
+func (p *plugin) send(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	l, err := p.kept.Get()
 	if err != nil {
 		return nil, hook.Failure(hook.Unavailable, err)
@@ -216,7 +224,21 @@ func (p *plugin) call(ctx context.Context, method string, params json.RawMessage
 	if !l.ended() { // it has closed its stdout, so it can never answer again
 		l.process.Stop(ctx, proc.Ladder{})
 	}
+	if l.silent.Load() {
+		return nil, p.killed(failure)
+	}
 	return nil, failure
+}
+
+// killed replaces the error of a call whose process was ended because it did not answer
+// health.check.
+func (p *plugin) killed(failure error) error {
+	e := &hook.Error{Kind: hook.Crash}
+	if crash, ok := errors.AsType[*hook.Error](failure); ok {
+		*e = *crash
+	}
+	e.Err = dialect.WithFix(errors.New("its process was ended: "+p.silence()), healthFix)
+	return e
 }
 
 var errShutdown = errors.New("it is being shut down")
