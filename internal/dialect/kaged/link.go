@@ -131,7 +131,7 @@ func (p *plugin) greet(ctx context.Context, l *link) error {
 		return err
 	}
 	for _, difference := range w.differences(p.manifest) {
-		p.rt.Odd("the handshake and the manifest differ: "+difference, "make its manifest and its answer to initialize say the same")
+		p.rt.Odd("its answer to initialize "+difference, "make its manifest and its answer to initialize say the same")
 	}
 	if err := l.peer.Notify(ctx, methodInitialized, emptyObject); err != nil {
 		return dialect.CallFailure(err, l.process)

@@ -102,7 +102,7 @@ func TestHandshakeThatIsNotAnswered(t *testing.T) {
 
 func TestHandshakeWarnings(t *testing.T) {
 	for behaviour, warns := range map[string]string{
-		"no-api":  "without api_version",
+		"no-api":  "left out api_version",
 		"differs": "9.9.9",
 	} {
 		t.Run(behaviour, func(t *testing.T) {

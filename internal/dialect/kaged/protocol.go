@@ -143,7 +143,9 @@ type welcome struct {
 	methods          []string
 	notifications    []string
 	capabilitiesUsed []string
-	odd              []string // fields of the wrong type
+	absent           []string // fields that the plugin left out, without api_version
+	odd              []string // what is wrong with fields of another type
+	unread           []string // the names of both
 }
 
 func readWelcome(result json.RawMessage) (*welcome, error) {
@@ -165,11 +167,15 @@ func readWelcome(result json.RawMessage) (*welcome, error) {
 // the plugin, since only api_version matters.
 func (w *welcome) read(o rawjson.Object, name string, into any) {
 	value := o.Get(name)
-	if value == nil || string(value) == "null" {
+	if isNull(value) {
+		if name != "api_version" {
+			w.absent, w.unread = append(w.absent, name), append(w.unread, name)
+		}
 		return
 	}
 	if err := json.Unmarshal(value, into); err != nil {
-		w.odd = append(w.odd, fmt.Sprintf("%s is %s, which is not the type that the protocol demands", name, cut(value)))
+		w.odd = append(w.odd, fmt.Sprintf("has the %s %s, which is not of the type that the protocol demands", name, cut(value)))
+		w.unread = append(w.unread, name)
 	}
 }
 
@@ -188,11 +194,14 @@ func (w *welcome) refusal() error {
 }
 
 // differences lists where the answer and the manifest differ. They are warnings:
-// docs/protocols/kaged.md, row K56.
+// docs/protocols/kaged.md, row K56. A plugin need not use every capability that it declares.
 func (w *welcome) differences(m *Manifest) []string {
 	out := slices.Clone(w.odd)
 	if w.apiVersion == nil {
-		out = append(out, fmt.Sprintf("answered without api_version: %d is assumed", apiVersion))
+		out = append(out, fmt.Sprintf(`left out api_version: %d is assumed; answer "api_version": %d`, apiVersion, apiVersion))
+	}
+	if len(w.absent) > 0 {
+		out = append(out, "left out "+strings.Join(w.absent, ", "))
 	}
 	if w.name != "" && w.name != m.Name {
 		out = append(out, fmt.Sprintf("says its name is %.64q, the manifest says %q", w.name, m.Name))
@@ -200,10 +209,17 @@ func (w *welcome) differences(m *Manifest) []string {
 	if w.version != "" && w.version != m.Version {
 		out = append(out, fmt.Sprintf("says its version is %.64q, the manifest says %q", w.version, m.Version))
 	}
-	out = appendNames(out, "the manifest declares methods it does not have", missing(m.Methods, w.methods))
-	out = appendNames(out, "has methods the manifest does not declare", missing(w.methods, callable(m)))
-	out = appendNames(out, "has notifications the manifest does not declare", missing(w.notifications, m.Notifications))
-	out = appendNames(out, "uses capabilities the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m.Capabilities)))
+	given := func(name string, names []string) []string { // a list that could not be read has been reported
+		if slices.Contains(w.unread, name) {
+			return nil
+		}
+		return names
+	}
+	out = appendNames(out, "lacks methods that the manifest declares", given("methods", missing(m.Methods, w.methods)))
+	out = appendNames(out, "has methods that the manifest does not declare", missing(w.methods, callable(m)))
+	out = appendNames(out, "lacks notifications that the manifest declares", given("notifications", missing(m.Notifications, w.notifications)))
+	out = appendNames(out, "has notifications that the manifest does not declare", missing(w.notifications, m.Notifications))
+	out = appendNames(out, "uses capabilities that the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m.Capabilities)))
 	return out
 }
 
