@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -50,8 +51,16 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 // the manifest, because the reader may be the plugin's author.
 func (p *plugin) misnamed(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
-	if !ok || !strings.Contains(p.manifest.Command[0], "/") {
+	if !ok {
 		return err
+	}
+	if name := p.manifest.Command[0]; !strings.Contains(name, "/") {
+		if _, missing := os.Stat(filepath.Join(p.dir, name)); missing != nil {
+			return err
+		}
+		named := *start
+		named.Fix = "write ./" + name + " in command of the manifest: without ./ it is not the file in the plugin's directory"
+		return &named
 	}
 	if _, missing := os.Lstat(start.Path); !errors.Is(missing, fs.ErrNotExist) {
 		return err
