@@ -123,7 +123,7 @@ func (p *plugin) watch(ctx context.Context) {
 	p.beating.Go(func() { h.beat(ctx) })
 }
 
-// ping asks for health. While the process is replaced, nobody can answer.
+// ping asks for health. While the process is replaced, no process can answer.
 func (p *plugin) ping(ctx context.Context) error {
 	if err := p.gate.enter(ctx); err != nil {
 		return hook.Failure(hook.Unavailable, err)

@@ -47,7 +47,7 @@ func TestWelcome(t *testing.T) {
 		{"a field of another type is a warning", strings.Replace(good, `["p.tick"]`, `7`, 1), "has the notifications 7", ""},
 		{"a notification too few is a warning", strings.Replace(good, `["p.tick"]`, `[]`, 1), `lacks notifications that the manifest declares: "p.tick"`, ""},
 		{"a capability that is not used is fine", strings.Replace(good, `["kaged:storage:read"]`, `[]`, 1), "", ""},
-		{"what is left out is one warning", `{"api_version":1}`, "left out name, version, methods, notifications, capabilities_used", ""},
+		{"fields that are left out are one warning", `{"api_version":1}`, "left out name, version, methods, notifications, capabilities_used", ""},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			w, err := readWelcome(json.RawMessage(tc.answer))
