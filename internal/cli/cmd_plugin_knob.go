@@ -150,7 +150,7 @@ func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
 }
 
 func badKnobValue(plugin, key string, err error) error {
-	return &problem{kind: kindFailed, err: err, fix: fmt.Sprintf("`patchbay plugin info %s` shows the schema of its config, `patchbay plugin knob %s %s` the knob", plugin, plugin, key)}
+	return &problem{kind: kindFailed, err: err, fix: fmt.Sprintf("`patchbay plugin knob %s %s` shows the allowed values", plugin, key)}
 }
 
 func (a *app) setKnob(ctx context.Context, host *pluginhost.Host, name string, s pluginhost.KnobSetting) error {

@@ -124,10 +124,6 @@ func (s *kagedSuite) welcomeFields(t *trial) {
 // sameNames compares a list in the answer to initialize with the manifest: it must have all of
 // least, and nothing beyond most.
 func (s *kagedSuite) sameNames(t *trial, field string, least, most []string) {
-	if dialect.Missing(s.welcome.Get(field)) {
-		t.warnf("%s is left out", field)
-		return
-	}
 	have, err := strings_(s.welcome.Get(field))
 	if err != nil {
 		t.failf("%s is not a list of strings: %s", field, shown(s.welcome.Get(field)))

@@ -143,9 +143,8 @@ type welcome struct {
 	methods          []string
 	notifications    []string
 	capabilitiesUsed []string
-	absent           []string // fields that the plugin left out, without api_version
 	odd              []string // what is wrong with fields of another type
-	unread           []string // the names of both
+	unread           []string // the names of these fields
 }
 
 func readWelcome(result json.RawMessage) (*welcome, error) {
@@ -168,9 +167,6 @@ func readWelcome(result json.RawMessage) (*welcome, error) {
 func (w *welcome) read(o rawjson.Object, name string, into any) {
 	value := o.Get(name)
 	if isNull(value) {
-		if name != "api_version" {
-			w.absent, w.unread = append(w.absent, name), append(w.unread, name)
-		}
 		return
 	}
 	if err := json.Unmarshal(value, into); err != nil {
@@ -194,20 +190,21 @@ func (w *welcome) refusal() error {
 }
 
 // differences lists where the answer and the manifest differ. They are warnings:
-// docs/protocols/kaged.md, row K56. A plugin need not use every capability that it declares.
+// docs/protocols/kaged.md, row K56. A list that is left out is empty. A plugin need not use every
+// capability that it declares.
 func (w *welcome) differences(m *Manifest) []string {
 	out := slices.Clone(w.odd)
 	if w.apiVersion == nil {
 		out = append(out, fmt.Sprintf(`left out api_version: %d is assumed; answer "api_version": %d`, apiVersion, apiVersion))
 	}
-	if len(w.absent) > 0 {
-		out = append(out, "left out "+strings.Join(w.absent, ", "))
-	}
-	if w.name != "" && w.name != m.Name {
-		out = append(out, fmt.Sprintf("says its name is %.64q, the manifest says %q", w.name, m.Name))
-	}
-	if w.version != "" && w.version != m.Version {
-		out = append(out, fmt.Sprintf("says its version is %.64q, the manifest says %q", w.version, m.Version))
+	for _, f := range []struct{ field, answer, manifest string }{{"name", w.name, m.Name}, {"version", w.version, m.Version}} {
+		switch {
+		case f.answer == f.manifest || slices.Contains(w.unread, f.field):
+		case f.answer == "":
+			out = append(out, fmt.Sprintf("left out %s, in the manifest %q", f.field, f.manifest))
+		default:
+			out = append(out, fmt.Sprintf("says its %s is %.64q, the manifest says %q", f.field, f.answer, f.manifest))
+		}
 	}
 	given := func(name string, names []string) []string { // a list that could not be read has been reported
 		if slices.Contains(w.unread, name) {
