@@ -245,7 +245,10 @@ func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 	step.begin(h)
 	c := Call{Plugin: h.Plugin, Dialect: h.Dialect, Name: h.Name, Point: h.Point,
 		Timeout: h.Timeout, Began: step.Started, Counters: h.Counters}
+	calls := value[*Calls](ctx, callsKey{})
+	pending := calls.add(h, f.spec.Point, step.Started)
 	reply, err := Do(ctx, &c, func(ctx context.Context) (Reply, error) { return h.Call(ctx, &f.event) })
+	calls.remove(pending)
 	step.finish(&reply, c.Took, err)
 	if h.Remarks != nil {
 		step.Notes = append(step.Notes, h.Remarks()...)

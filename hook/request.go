@@ -12,6 +12,7 @@ type (
 	requestKey struct{}
 	sessionKey struct{}
 	choiceKey  struct{}
+	callsKey   struct{}
 )
 
 // WithRequest marks the events fired with ctx as parts of one request, such as one turn of an

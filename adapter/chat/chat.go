@@ -89,30 +89,30 @@ type Turn struct {
 
 // A Result says how a turn ended, as `chat -p --json` prints it.
 type Result struct {
-	SessionID string    `json:"session_id"`
-	Text      string    `json:"text"`
-	Skipped   bool      `json:"skipped"`
-	Tools     []ToolUse `json:"tools"`
-	Error     *string   `json:"error"`
+	SessionID string    `json:"session_id" doc:"The session." example:"ses_01jz"`
+	Text      string    `json:"text" doc:"The answer, as plugins left it." example:"It has 42 words."`
+	Skipped   bool      `json:"skipped" doc:"A plugin dropped or refused the message." example:"false"`
+	Tools     []ToolUse `json:"tools" doc:"The tools that were called."`
+	Error     *string   `json:"error" doc:"What went wrong; null if nothing did." example:"the model does not answer"`
 
-	Turn    string         `json:"turn"`
-	Status  session.Status `json:"status"`
-	Reason  string         `json:"reason,omitempty"`  // why it was refused
-	Suggest string         `json:"suggest,omitempty"` // what the user can do about it
-	Usage   model.Usage    `json:"usage"`
-	Offline bool           `json:"offline,omitempty"` // the built-in offline model answered
+	Turn    string         `json:"turn" doc:"The turn." example:"turn_01jz"`
+	Status  session.Status `json:"status" enum:"done,failed,skipped,interrupted" doc:"How it ended." example:"done"`
+	Reason  string         `json:"reason,omitempty" doc:"Why a plugin refused the message." example:"no secrets in prompts"`
+	Suggest string         `json:"suggest,omitempty" doc:"A suggestion for a person; never execute it." example:"take the token out"`
+	Usage   model.Usage    `json:"usage" doc:"The tokens that the turn used."`
+	Offline bool           `json:"offline,omitempty" doc:"The built-in offline model answered." example:"true"`
 }
 
 // A ToolUse is one tool call of a turn.
 type ToolUse struct {
-	Name       string          `json:"name"`
-	Arguments  json.RawMessage `json:"arguments"` // as executed
-	Result     string          `json:"result"`
-	Success    bool            `json:"success"`
-	ResolvedBy *string         `json:"resolved_by"` // the plugin that answered in place of the tool; null: the tool ran
-	CallID     string          `json:"call_id"`
-	Error      string          `json:"error,omitempty"`
-	DurationMS int64           `json:"duration_ms"`
+	Name       string          `json:"name" doc:"The tool." example:"read_file"`
+	Arguments  json.RawMessage `json:"arguments" doc:"The arguments with which it was executed." example:"{\"path\":\"notes.md\"}"`
+	Result     string          `json:"result" doc:"What it answered." example:"# Notes\n"`
+	Success    bool            `json:"success" doc:"Whether it succeeded." example:"true"`
+	ResolvedBy *string         `json:"resolved_by" doc:"The plugin that answered instead of the tool; null if the tool ran." example:"words"`
+	CallID     string          `json:"call_id" doc:"The id of the call." example:"call_1"`
+	Error      string          `json:"error,omitempty" doc:"How it failed; absent if it succeeded." example:"no such file"`
+	DurationMS int64           `json:"duration_ms" doc:"How many milliseconds it took." example:"12"`
 }
 
 // An EventType is the type of an [Event].

@@ -74,7 +74,10 @@ func (r *Refused) Unwrap() error {
 
 // Error names the plugin and its reason.
 func (r *Refused) Error() string {
-	if r.Failure != nil {
+	switch {
+	case r.Failure != nil && r.Point == hook.CommandAfter:
+		return fmt.Sprintf("%s has run, but its output is withheld, because a plugin failed: %s", r.Command, r.Failure.Error())
+	case r.Failure != nil:
 		return fmt.Sprintf("%s was refused, because a plugin failed: %s", r.Command, r.Failure.Error())
 	}
 	text := fmt.Sprintf("%s was refused by plugin %s at %s", r.Command, r.Plugin, r.Point)
@@ -150,7 +153,7 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 // stage fires one point and reads the command as plugins have changed it. answered reports whether
 // a plugin stopped the command and returned a result.
 func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
-	c := &r.command
+	c, name := &r.command, r.command.Name
 	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())
 	if out != nil && r.pipeline.Fired != nil {
 		r.pipeline.Fired(out)
@@ -160,6 +163,9 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	}
 	if err := c.read(out.Payload); err != nil {
 		return false, fmt.Errorf("%s: %s: plugins left a payload that is not a command: %.200q", c.Name, point, out.Payload)
+	}
+	if point == hook.CommandAfter {
+		c.Name = name // the command has run: plugins cannot hide it from those that are told
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
 	if out.Verdict == hook.Deny || stopped && string(c.Result) == "null" {

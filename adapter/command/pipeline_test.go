@@ -115,6 +115,13 @@ func TestStages(t *testing.T) {
 		}
 		j.check(t, "parse c a null", "execute c a null", `show c a "new"`, `done c "new"`)
 	})
+	t.Run("a command that has run keeps its name", func(t *testing.T) {
+		var j journal
+		if err := runWith(t, &j, on(hook.CommandAfter, hook.Reply{Set: set("command", `"other"`)})); err != nil {
+			t.Fatal(err)
+		}
+		j.check(t, "parse c a null", "execute c a null", `show c a "out"`, `done c "out"`)
+	})
 	t.Run("a plugin answers in the command's place", func(t *testing.T) {
 		var j journal
 		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Verdict: hook.Stop, Set: set("result", `"mine"`)})); err != nil {
@@ -135,6 +142,16 @@ func TestStages(t *testing.T) {
 		var j journal
 		err := runWith(t, &j, on(hook.CommandAfter, hook.Reply{Verdict: hook.Deny, Reason: "no"}))
 		if want := "c has run, but plugin p refused its output at command.after: no"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	})
+	t.Run("a failure after the command that refuses says that it has run", func(t *testing.T) {
+		var j journal
+		broken := on(hook.CommandAfter, hook.Reply{})
+		broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") }
+		broken.OnFailure = hook.ActionDeny
+		err := runWith(t, &j, broken)
+		if want := "c has run, but its output is withheld, because a plugin failed: plugin p (mine) h at command.after: boom"; err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	})

@@ -31,6 +31,8 @@ type Backend struct {
 
 	Configuration Configuration
 	Logs          Logs
+
+	Shapes Shapes // what the JSON of the parts looks like
 }
 
 // Sources manages the plugins that are source text: those of the python dialect. Names have been
@@ -107,15 +109,15 @@ type Turns interface {
 }
 
 // Inspect reports the state of plugins and events. A value of type any is encoded to JSON, in the
-// form that the command line prints with --json.
+// form that the command line prints with --json; [Shapes] has its type.
 type Inspect interface {
-	Plugins(ctx context.Context) (any, error)               // `plugin list`
-	Plugin(ctx context.Context, name string) (any, error)   // `plugin info`; ErrNoPlugin
-	Latencies(ctx context.Context) (Latencies, error)       // of all plugins
-	Tools(ctx context.Context) (any, error)                 // `tool list`
-	Doctor(ctx context.Context) (any, error)                // `doctor`
-	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
-	Trace(ctx context.Context, id uint64) (any, error)      // a TraceView; ErrNoTrace
+	Plugins(ctx context.Context) (any, error)                     // `plugin list`
+	Plugin(ctx context.Context, name string) (any, error)         // `plugin info`; ErrNoPlugin
+	Latencies(ctx context.Context) (Latencies, error)             // of all plugins
+	Tools(ctx context.Context) (any, error)                       // `tool list`
+	Doctor(ctx context.Context) (any, error)                      // `doctor`
+	Traces(ctx context.Context, f TraceFilter) (TracePage, error) // *InvalidRequestError
+	Trace(ctx context.Context, id uint64) (TraceView, error)      // ErrNoTrace
 	Turns(ctx context.Context, f TurnFilter) (TurnPage, error)
 	// Recording writes the events of a turn as the file that `trace replay` reads. If it returns
 	// ErrNoTurn it has written nothing.
@@ -152,17 +154,16 @@ type Calls interface {
 	// CallTool calls a tool, as `tool call` does. If trace is set, a call without an answer is a
 	// result too. ErrNoTool.
 	CallTool(ctx context.Context, name string, arguments json.RawMessage, trace bool) (ToolResult, error)
-	Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) // `fire`
+	Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (Outcome, error) // `fire`
 }
 
 // A ToolResult is the result of a tool call, in the form of `tool call --json`.
 type ToolResult struct {
-	_       struct{} `additionalProperties:"true"`
-	Tool    string   `json:"tool"`
-	Success bool     `json:"success"`
-	Result  string   `json:"result"`
-	Error   *string  `json:"error"` // null if it succeeded
-	Step    *Step    `json:"step,omitempty" doc:"With trace: what the plugin was sent, what it answered, and how long it took."`
+	Tool    string  `json:"tool" doc:"The tool." example:"plugin_words_count"`
+	Success bool    `json:"success" doc:"Whether it succeeded." example:"true"`
+	Result  string  `json:"result" doc:"What it answered." example:"2"`
+	Error   *string `json:"error" doc:"How it failed; null if it succeeded." example:"no such file"`
+	Step    *Step   `json:"step,omitempty" doc:"With trace: what the plugin was sent, what it answered, and how long it took."`
 }
 
 // Events is the stream of everything that happens, in the engine's sequence.

@@ -75,13 +75,15 @@ func TestBodies(t *testing.T) {
 		readReply(t, conn).wantsDetail(t, 403, "Origin not allowed")
 	})
 	t.Run("a turn outlives the deadline of its body", func(t *testing.T) {
-		s := serve(t, Options{Limits: Limits{BodyTime: shortBodyTime}})
+		t.Parallel() // it waits
+		s := serve(t, Options{Limits: Limits{BodyTime: outlivedTime}})
 		s.do("POST", "/session", "")
 		s.do("POST", "/session/ses_a/message", `{"text":"late"}`).wants(t, 200,
 			`{"error":null,"session_id":"ses_a","skipped":false,"text":"echo: late","tools":[]}`)
 	})
 	t.Run("a turn outlives the ReadTimeout of the server", func(t *testing.T) {
-		s := serve(t, Options{}, func(srv *http.Server) { srv.ReadTimeout = shortBodyTime })
+		t.Parallel() // it waits
+		s := serve(t, Options{}, func(srv *http.Server) { srv.ReadTimeout = outlivedTime })
 		s.do("POST", "/session", "")
 		if got := s.do("POST", "/session/ses_a/message", `{"text":"late"}`); got.status != 200 {
 			t.Errorf("%d %s", got.status, got.body)
@@ -89,5 +91,9 @@ func TestBodies(t *testing.T) {
 	})
 }
 
-// shortBodyTime is a deadline that tests let pass.
-const shortBodyTime = 50 * time.Millisecond
+// Deadlines that tests let pass. In shortBodyTime nothing has to be done. In outlivedTime a request
+// must arrive, even on a busy machine.
+const (
+	shortBodyTime = 50 * time.Millisecond
+	outlivedTime  = 4 * time.Second
+)

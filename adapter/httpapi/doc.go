@@ -38,9 +38,23 @@
 // # Adding a route
 //
 // A route is a call of add, with a [route] that describes it and a function from its input to its
-// answer. The struct tags of both are the OpenAPI document: every field has a doc and an example,
-// and TestEverythingIsDescribed fails if one is missing. An error that the function returns becomes
-// a problem; classify maps the errors of a Backend to statuses.
+// answer. The struct tags of both are the OpenAPI document: every field has a doc and an example.
+// An error that the function returns becomes a problem; classify maps the errors of a Backend to
+// statuses.
+//
+// # Describing answers
+//
+// Each shape of JSON is one Go type: the type that is encoded. Some answers are values of packages
+// that this package must not import, such as internal/pluginhost and adapter/job. The backend
+// returns them as values of type any, and hands their types over in [Shapes] for the document.
+// Their fields have the same tags, in the packages that declare them: doc, example and enum, and
+// nullable for a list that is null if it is empty. A pointer to an object is null if it is nil,
+// except with omitempty. A field is required, except with omitempty or omitzero. The schemas of
+// answers allow other fields, because a later version may add some; the schemas of requests do not.
+//
+// Two tests of internal/daemon check this with the real types: TestEverythingIsDescribed fails if a
+// field has no doc or no example, and TestAnswersAreDescribed compares answers of a daemon with the
+// document.
 //
 // # Turns
 //

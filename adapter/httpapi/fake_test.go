@@ -290,7 +290,7 @@ func (f *fakeTurns) Run(ctx context.Context, id, text string, observe func(strin
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(10 * shortBodyTime):
+		case <-time.After(outlivedTime + time.Second):
 		}
 	case fall:
 		panic("fell over hunter2")
@@ -311,7 +311,9 @@ func (f *fakeTurns) Interrupt(ctx context.Context, id string) (bool, error) {
 
 // fakeInspect answers with what it was asked.
 type fakeInspect struct {
-	ok bool
+	ok          bool
+	unencodable bool // tools
+	asked       TraceFilter
 }
 
 func (f *fakeInspect) Plugins(context.Context) (any, error) {
@@ -330,12 +332,17 @@ func (f *fakeInspect) Latencies(context.Context) (Latencies, error) {
 }
 
 func (f *fakeInspect) Tools(context.Context) (any, error) {
+	if f.unencodable {
+		return func() {}, nil
+	}
 	return json.RawMessage(`[{"name":"git.log"}]`), nil
 }
 
 func (f *fakeInspect) Doctor(context.Context) (any, error) { panic("doctor fell over hunter2") }
 
-func (f *fakeInspect) Trace(context.Context, uint64) (any, error) { return nil, ErrNoTrace }
+func (f *fakeInspect) Trace(context.Context, uint64) (TraceView, error) {
+	return TraceView{}, ErrNoTrace
+}
 
 func (f *fakeInspect) Pipeline(context.Context) (Pipeline, error) { return Pipeline{}, nil }
 
@@ -354,11 +361,9 @@ func (f *fakeInspect) Recording(_ context.Context, session, turn string, to io.W
 	return nil
 }
 
-func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (any, error) {
-	if t.Turn == "unencodable" {
-		return func() {}, nil
-	}
-	return []TraceFilter{t}, nil
+func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (TracePage, error) {
+	f.asked = t
+	return TracePage{Traces: []TraceView{}}, nil
 }
 
 func (f *fakeInspect) Health(context.Context) (any, bool) { return map[string]bool{"ok": f.ok}, f.ok }
@@ -373,8 +378,8 @@ func (f *fakeInspect) CallTool(_ context.Context, name string, args json.RawMess
 	return ToolResult{Tool: name, Success: true, Result: string(args)}, nil
 }
 
-func (f *fakeInspect) Fire(_ context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {
-	return map[string]any{"point": point, "verdict": "deny", "payload": data, "trace": trace}, nil
+func (f *fakeInspect) Fire(_ context.Context, point hook.Point, data json.RawMessage, trace bool) (Outcome, error) {
+	return Outcome{Point: string(point), Verdict: "deny", Payload: data, Steps: []Step{}, By: map[bool]string{true: "traced"}[trace]}, nil
 }
 
 // fakeEvents is a stream of events in memory.

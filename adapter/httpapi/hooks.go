@@ -32,27 +32,27 @@ var (
 
 // A HookRequest is an event of another agent, as its hook got it.
 type HookRequest struct {
-	Protocol int               `json:"protocol" doc:"The version of this exchange: 1."`
-	Version  string            `json:"version,omitempty" maxLength:"64" doc:"The version of the program that asks; without it, any daemon answers. A daemon that a hook has started gives its place to another version."`
-	Event    string            `json:"event,omitempty" maxLength:"256" doc:"The agent's name for the event; without it, the input must contain it."`
-	Dir      string            `json:"dir" maxLength:"4096" doc:"The working directory of the hook."`
-	Environ  map[string]string `json:"environ,omitempty" doc:"Environment variables of the hook that describe the event."`
-	Input    json.RawMessage   `json:"input" doc:"What the agent wrote to the hook's stdin; a string if that is not JSON."`
-	Deadline int64             `json:"deadline_ms,omitempty" minimum:"0" doc:"How long the answer may take, in milliseconds."`
+	Protocol int               `json:"protocol" doc:"The version of this exchange: 1." example:"1"`
+	Version  string            `json:"version,omitempty" maxLength:"64" doc:"The version of the program that asks; without it, any daemon answers. A daemon that a hook has started gives its place to another version." example:"0.1.0"`
+	Event    string            `json:"event,omitempty" maxLength:"256" doc:"The agent's name for the event; without it, the input must contain it." example:"PreToolUse"`
+	Dir      string            `json:"dir" maxLength:"4096" doc:"The working directory of the hook." example:"/home/mira/notes"`
+	Environ  map[string]string `json:"environ,omitempty" doc:"Environment variables of the hook that describe the event." example:"{\"CLAUDE_PROJECT_DIR\":\"/home/mira/notes\"}"`
+	Input    json.RawMessage   `json:"input" doc:"What the agent wrote to the hook's stdin; a string if that is not JSON." example:"{\"session_id\":\"s\",\"tool_name\":\"Bash\"}"`
+	Deadline int64             `json:"deadline_ms,omitempty" minimum:"0" doc:"How long the answer may take, in milliseconds." example:"30000"`
 }
 
 // A HookAnswer is the answer that the hook gives to the agent.
 type HookAnswer struct {
-	Stdout   string   `json:"stdout"`
-	Stderr   string   `json:"stderr"`
-	ExitCode int      `json:"exit_code"`
-	Notes    []string `json:"notes,omitempty" doc:"Requests of plugins that the agent cannot carry out."`
+	Stdout   string   `json:"stdout" doc:"What the hook prints for the agent." example:"{\"decision\":\"block\"}"`
+	Stderr   string   `json:"stderr" doc:"What the hook prints for the user." example:""`
+	ExitCode int      `json:"exit_code" doc:"The exit code of the hook." example:"0"`
+	Notes    []string `json:"notes,omitempty" doc:"Requests of plugins that the agent cannot carry out." example:"[\"inject is not possible here\"]"`
 }
 
 // A YieldRequest describes the daemon that wants the place.
 type YieldRequest struct {
-	Version string `json:"version" maxLength:"64" doc:"The version of the daemon that wants the place."`
-	Serve   bool   `json:"serve,omitempty" doc:"It was started by a person or by the system, and so has precedence over one that a hook started."`
+	Version string `json:"version" maxLength:"64" doc:"The version of the daemon that wants the place." example:"0.1.0"`
+	Serve   bool   `json:"serve,omitempty" doc:"It was started by a person or by the system, and so has precedence over one that a hook started." example:"true"`
 }
 
 type hookCall struct {
@@ -65,7 +65,7 @@ type yieldCall struct {
 }
 
 type yielded struct {
-	Yields bool `json:"yields"`
+	Yields bool `json:"yields" doc:"Whether it gives up its place." example:"true"`
 }
 
 // hooksPath is the path for events of other agents. They can be as long as the result of a tool.

@@ -10,7 +10,7 @@ import (
 )
 
 // Jobs manages scheduled agents. A value of type any is encoded to JSON, in the form that `patchbay
-// job` prints with --json.
+// job` prints with --json; [Shapes] has its type.
 type Jobs interface {
 	List(ctx context.Context) (any, error)                                              // `job list`
 	Get(ctx context.Context, agent string) (any, error)                                 // the same for one agent; ErrNoJob
@@ -36,8 +36,8 @@ type agentName struct {
 type startJob struct {
 	Agent string `path:"agent" maxLength:"256" doc:"The agent's name."`
 	Body  *struct {
-		Schedule string `json:"schedule,omitempty" doc:"The id of one of its schedules; the default is the first."`
-		Once     bool   `json:"once,omitempty" doc:"Make only one attempt."`
+		Schedule string `json:"schedule,omitempty" doc:"The id of one of its schedules; the default is the first." example:"daily"`
+		Once     bool   `json:"once,omitempty" doc:"Make only one attempt." example:"false"`
 	}
 }
 
@@ -61,35 +61,35 @@ func (a *api) addJobs() {
 	missing := []int{404, 422}
 	add(a, route{method: "GET", path: "/v1/jobs", id: "list-jobs", tag: tag, summary: "List the scheduled agents",
 		doc:   "One entry for each schedule, and one for each broken manifest.",
-		shape: []jobInfo{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		shape: a.Shapes.Jobs}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.List(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/jobs/{agent}", id: "get-job", tag: tag, summary: "Show a scheduled agent",
 		doc:   "One entry for each of its schedules.",
-		shape: []jobInfo{}, errors: missing}, func(ctx context.Context, in *agentName) (*answer[json.RawMessage], error) {
+		shape: a.Shapes.Jobs, errors: missing}, func(ctx context.Context, in *agentName) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Get(ctx, in.Agent))
 	})
 	add(a, route{method: "POST", path: "/v1/jobs/{agent}/run", id: "run-job", tag: tag, summary: "Run an agent now",
 		doc:   "Answers with the run when it has begun. Follow its output to see how it ends.",
-		shape: jobRun{}, errors: []int{404, 409, 503}}, a.startJob)
+		shape: a.Shapes.Run, errors: []int{404, 409, 503}}, a.startJob)
 	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
-		doc: "First those in progress, then the others, beginning with the one that ended last.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
+		doc: "First those in progress, then the others, beginning with the one that ended last.", shape: a.Shapes.Runs, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Runs(ctx, in.Agent, in.page()))
 	})
 	const run = "/v1/runs/{agent}/{schedule}/{time}"
 	add(a, route{method: "GET", path: run, id: "get-run", tag: tag, summary: "Show a run",
-		shape: jobRun{}, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
+		shape: a.Shapes.Run, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Run(ctx, in.id()))
 	})
 	add(a, route{method: "POST", path: run + "/cancel", id: "cancel-run", tag: tag, summary: "Cancel a run",
 		doc: "Works for runs of every process. Answers with the run when it has ended: as `cancelled`, unless it ended by itself at that moment. " +
 			"If the run waits for its next attempt, that attempt is not made.",
-		shape: jobRun{}, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
+		shape: a.Shapes.Run, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Cancel(ctx, in.id()))
 	})
 	add(a, route{method: "GET", path: run + "/output", id: "run-output", tag: tag, summary: "Show what a run has printed",
 		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run ends.",
-		shape: []outputLine{}, events: true, errors: []int{404, 422, 503}}, a.output)
+		shape: a.Shapes.Output, events: true, errors: []int{404, 422, 503}}, a.output)
 }
 
 func (a *api) startJob(ctx context.Context, in *startJob) (*answer[json.RawMessage], error) {

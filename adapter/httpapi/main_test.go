@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func serve(t *testing.T, o Options, tweaks ...func(*http.Server)) *server {
 func serveOn(t *testing.T, o Options, listener net.Listener, tweaks ...func(*http.Server)) *server {
 	t.Helper()
 	s := &server{t: t, fake: newFake(), log: new(plugtest.Log)}
-	if o.Backend == (Backend{}) {
+	if reflect.ValueOf(o.Backend).IsZero() {
 		o.Backend = s.backend()
 	}
 	o.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

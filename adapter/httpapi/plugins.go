@@ -51,54 +51,44 @@ var ErrFileChanged = errors.New("configuration file changed")
 type methodCall struct {
 	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
 	Body struct {
-		Method string          `json:"method" minLength:"1" maxLength:"256" doc:"A method that the plugin declares."`
-		Params json.RawMessage `json:"params,omitempty" doc:"An object; the default is {}."`
+		Method string          `json:"method" minLength:"1" maxLength:"256" doc:"A method that the plugin declares." example:"notes.count"`
+		Params json.RawMessage `json:"params,omitempty" doc:"An object; the default is {}." example:"{}"`
 	}
 }
 
 type methodResult struct {
-	Plugin string          `json:"plugin"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Error  *string         `json:"error" doc:"null: the method answered."`
+	Plugin string          `json:"plugin" doc:"The plugin." example:"notes"`
+	Method string          `json:"method" doc:"The method." example:"notes.count"`
+	Result json.RawMessage `json:"result" doc:"What it answered." example:"{\"count\":3}"`
+	Error  *string         `json:"error" doc:"How it failed; null if it answered." example:"no such note"`
 }
 
 type knobSetting struct {
 	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
 	Key  string `path:"key" maxLength:"256" doc:"The knob's key."`
 	Body struct {
-		Value   json.RawMessage `json:"value" doc:"The new value; null removes it from the file, so that the knob has its default."`
-		Project bool            `json:"project,omitempty" doc:"Write it into .patchbay/config.toml of the daemon's project."`
+		Value   json.RawMessage `json:"value" doc:"The new value; null removes it from the file, so that the knob has its default." example:"5"`
+		Project bool            `json:"project,omitempty" doc:"Write it into .patchbay/config.toml of the daemon's project." example:"false"`
 	}
 }
 
 type reloaded struct {
-	Plugin    string `json:"plugin"`
-	Restarted bool   `json:"restarted"`
+	Plugin    string `json:"plugin" doc:"The plugin." example:"notes"`
+	Restarted bool   `json:"restarted" doc:"Whether the plugin was restarted and works." example:"true"`
 }
 
 type allReloaded struct {
-	Reloaded bool `json:"reloaded"`
-}
-
-type knobChange struct {
-	_         struct{} `additionalProperties:"true"`
-	Plugin    string   `json:"plugin"`
-	Knob      knob     `json:"knob" doc:"The knob with its new value."`
-	File      string   `json:"file"`
-	Backup    string   `json:"backup"`
-	Changed   bool     `json:"changed"`
-	Restarted bool     `json:"restarted"`
+	Reloaded bool `json:"reloaded" doc:"Always true." example:"true"`
 }
 
 func (a *api) addPlugins() {
 	const tag = "calls"
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/call", id: "call-method", tag: tag, summary: "Call one of a plugin's own methods",
-		doc: "A method that answers with an error is 502, with the plugin's message.", shape: methodResult{}, errors: pluginErrors}, a.callMethod)
+		doc: "A method that answers with an error is 502, with the plugin's message.", errors: pluginErrors}, a.callMethod)
 	add(a, route{method: "PUT", path: "/v1/plugins/{name}/knobs/{key}", id: "set-knob", tag: tag, summary: "Set one of a plugin's knobs",
 		doc: "The value is written to config.toml, everything else in the file stays, and the plugin is restarted between two calls. " +
 			"Changes within 300 ms cause one restart.",
-		shape: knobChange{}, errors: append([]int{409}, pluginErrors...)}, a.setKnob)
+		shape: a.Shapes.KnobChange, errors: append([]int{409}, pluginErrors...)}, a.setKnob)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/reload", id: "reload-plugin-config", tag: tag, summary: "Read a plugin's config again",
 		doc: "A running plugin is restarted between two calls; a broken one is started again.", errors: pluginErrors}, a.reloadPlugin)
 	if a.Inspect != nil { // their answer comes from Inspect
@@ -150,10 +140,10 @@ func (a *api) addPluginActions() {
 	states := append([]int{http.StatusConflict}, pluginErrors...)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/restart", id: "restart-plugin", tag: tag, summary: "Restart a plugin",
 		doc: "Starts it again from its files. Events in progress continue with the old process. Answers with the plugin, whose `state` and `error` say " +
-			"whether it works. The answer for a disabled plugin is 409.", shape: pluginDetail{}, errors: states}, a.pluginAction(a.Plugins.Restart))
+			"whether it works. The answer for a disabled plugin is 409.", shape: a.Shapes.Plugin, errors: states}, a.pluginAction(a.Plugins.Restart))
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/executable", id: "make-executable", tag: tag, summary: "Make a plugin's file executable",
 		doc:   "Runs chmod u+x on the plugin's own file, if that is why it does not start; otherwise the answer is 409. Then starts the plugin, and answers with it.",
-		shape: pluginDetail{}, errors: states}, a.pluginAction(a.Plugins.MakeExecutable))
+		shape: a.Shapes.Plugin, errors: states}, a.pluginAction(a.Plugins.MakeExecutable))
 }
 
 // pluginAction returns a route that acts on a plugin and answers with its new state.

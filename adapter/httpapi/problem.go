@@ -19,7 +19,7 @@ import (
 // A problem is an error in the form that clients get: docs/protocols/python.md, row P58.
 type problem struct {
 	status int
-	Detail string `json:"detail" doc:"What went wrong, for a person to read."`
+	Detail string `json:"detail" doc:"What went wrong, for a person to read." example:"Plugin not found: nope"`
 }
 
 func (p *problem) Error() string  { return p.Detail }

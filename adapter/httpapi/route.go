@@ -20,7 +20,7 @@ type route struct {
 	tag     string
 	summary string
 	doc     string
-	shape   any   // a value of the type that the document shows for the answer; nil: it shows the Go type of the route's answer
+	shape   any   // a value of the type that the document shows for the answer; nil: the type of the answer, if the route does not write it itself
 	file    *file // describes a file to save; nil: the answer is not a file
 	events  bool  // the answer is, or can be, a stream of server-sent events
 	states  []int // other statuses than 200 with the same answer
@@ -134,6 +134,9 @@ var tags = []*huma.Tag{
 	{Name: "hooks", Description: "Events of other agents, and the daemons that answer them."},
 }
 
+// schemaPrefix is the beginning of a reference to a schema.
+const schemaPrefix = "#/components/schemas/"
+
 // newConfig returns the configuration of huma. Bodies are JSON only. There are no pages of
 // documentation, because they would load scripts from other servers. Answers have no links to
 // schemas, because those of docs/protocols/python.md, row P50, have none.
@@ -148,7 +151,7 @@ func newConfig(o *Options) huma.Config {
 			Info: &huma.Info{Title: "Patchbay", Version: o.Version,
 				Description: "Plugins, sessions and events of a running Patchbay. Every error is {\"detail\": \"…\"}."},
 			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				Schemas: huma.NewMapRegistry(schemaPrefix, o.Backend.Shapes.name),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer": {Type: "http", Scheme: "bearer", Description: "The token of [server] in the configuration."},
 					"basic":  {Type: "http", Scheme: "basic", Description: "The same token as the password, with any user name."},

@@ -223,8 +223,13 @@ func TestInspect(t *testing.T) {
 	s.do("GET", "/v1/plugins/git-context", "").wants(t, 200, `{"name":"git-context"}`)
 	s.do("GET", "/v1/plugins/nope", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
 	s.do("GET", "/v1/tools", "").wants(t, 200, `[{"name":"git.log"}]`)
-	s.do("GET", "/v1/traces", "").wants(t, 200, `[{"Session":"","Turn":"","Point":"","Plugin":"","Host":"","Failed":false,"Brief":false,"Limit":50,"After":""}]`)
-	s.do("GET", "/v1/traces?session=ses_a&turn=t1&limit=7&after=abc", "").wants(t, 200, `[{"Session":"ses_a","Turn":"t1","Point":"","Plugin":"","Host":"","Failed":false,"Brief":false,"Limit":7,"After":"abc"}]`)
+	for query, want := range map[string]TraceFilter{"": {Page: Page{Limit: 50}},
+		"?session=ses_a&turn=t1&limit=7&after=abc": {Session: "ses_a", Turn: "t1", Page: Page{Limit: 7, After: "abc"}}} {
+		s.do("GET", "/v1/traces"+query, "").wants(t, 200, `{"traces":[]}`)
+		if s.inspect.asked != want {
+			t.Errorf("%q asks for %+v", query, s.inspect.asked)
+		}
+	}
 	s.do("GET", "/v1/traces?limit=0", "").wantsDetail(t, 422, "query.limit")
 	s.do("GET", "/v1/health", "").wants(t, 200, `{"ok":true}`)
 	s.inspect.ok = false
@@ -238,11 +243,11 @@ func TestCalls(t *testing.T) {
 	s.do("POST", "/v1/tools/git.log/call", "").wants(t, 200, `{"tool":"git.log","success":true,"result":"{}","error":null}`)
 	s.do("POST", "/v1/tools/git.log/call", `{"arguments":[1]}`).wantsDetail(t, 422, "body.arguments: expected object")
 	s.do("POST", "/v1/tools/git.log/call", `{"arguments":{"n":1},"trace":true}`).wants(t, 200,
-		`{"tool":"git.log","success":false,"result":"","error":null,"step":{"plugin":"git","dialect":"","hook":"","verdict":"","changed":false,"start_us":0,"duration_us":0,"error":null,"sent":{"n":1}}}`)
+		`{"tool":"git.log","success":false,"result":"","error":null,"step":{"plugin":"git","dialect":"","hook":"","verdict":"","changed":false,"duration_us":0,"error":null,"sent":{"n":1}}}`)
 	s.do("POST", "/v1/tools/git.log/call", `{"trace":1}`).wantsDetail(t, 422, "body.trace")
 	s.do("POST", "/v1/tools/nope/call", "").wants(t, 404, `{"detail":"Tool not found: nope"}`)
 	s.do("POST", "/v1/fire", `{"point":"turn.input","data":{"message":"hi"},"trace":true}`).wants(t, 200,
-		`{"payload":{"message":"hi"},"point":"turn.input","trace":true,"verdict":"deny"}`)
+		`{"point":"turn.input","verdict":"deny","reason":"","suggest":"","by":"traced","payload":{"message":"hi"},"steps":[]}`)
 	s.do("POST", "/v1/fire", `{"point":"turn.imput"}`).wantsDetail(t, 400, `Unknown point: "turn.imput"`)
 	s.do("POST", "/v1/fire", `{"point":"turn.input","data":"x"}`).wantsDetail(t, 422, "body.data: expected object")
 	s.do("POST", "/v1/fire", `{"point":"turn.input","dat":{}}`).wantsDetail(t, 422, "body.dat: unexpected property")
@@ -278,7 +283,9 @@ func TestProblems(t *testing.T) {
 		}
 	})
 	t.Run("an answer that cannot be encoded is an internal error", func(t *testing.T) {
-		serve(t, Options{}).do("GET", "/v1/traces?turn=unencodable", "").wants(t, 500, `{"detail":"`+detailInternal+`"}`)
+		s := serve(t, Options{})
+		s.inspect.unencodable = true
+		s.do("GET", "/v1/tools", "").wants(t, 500, `{"detail":"`+detailInternal+`"}`)
 	})
 	t.Run("a request with a thousand faults gets a short answer", func(t *testing.T) {
 		s := serve(t, Options{})

@@ -24,44 +24,44 @@ type sourceName struct {
 
 type sourceText struct {
 	Body struct {
-		Name    string `json:"name" doc:"Letters, digits, _ and -, at most 64."`
-		Content string `json:"content" doc:"The source text."`
+		Name    string `json:"name" doc:"Letters, digits, _ and -, at most 64." example:"sign"`
+		Content string `json:"content" doc:"The source text." example:"@on_final\nasync def add(ctx, text):\n    return text\n"`
 	}
 }
 
 type sourceItem struct {
-	Name     string          `json:"name"`
-	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order."`
-	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__."`
-	Error    *string         `json:"error" doc:"Why it does not load; null if it loads."`
+	Name     string          `json:"name" doc:"Its name." example:"sign"`
+	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order." example:"[\"on_final\"]"`
+	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__." example:"{\"api\":\"1.0\",\"name\":\"sign\"}"`
+	Error    *string         `json:"error" doc:"Why it does not load; null if it loads." example:"SyntaxError: invalid syntax"`
 }
 
 type sourceList struct {
-	Plugins        []sourceItem `json:"plugins" nullable:"false"`
-	FeatureEnabled bool         `json:"feature_enabled"`
+	Plugins        []sourceItem `json:"plugins" nullable:"false" doc:"By name."`
+	FeatureEnabled bool         `json:"feature_enabled" doc:"Whether Python plugins take part in sessions over HTTP." example:"true"`
 }
 
 type sourceDetail struct {
-	Name     string          `json:"name"`
-	Path     string          `json:"path"`
-	Hooks    []string        `json:"hooks" nullable:"false"`
-	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__; if the file does not load, an object with the error."`
-	Content  string          `json:"content"`
+	Name     string          `json:"name" doc:"Its name." example:"sign"`
+	Path     string          `json:"path" doc:"Its file." example:"/home/mira/.agent/plugins/sign.py"`
+	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order." example:"[\"on_final\"]"`
+	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__; if the file does not load, an object with the error." example:"{\"api\":\"1.0\",\"name\":\"sign\"}"`
+	Content  string          `json:"content" doc:"The source text." example:"@on_final\nasync def add(ctx, text):\n    return text\n"`
 }
 
 type sourceSaved struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
+	Name string `json:"name" doc:"Its name." example:"sign"`
+	Path string `json:"path" doc:"Its file." example:"/home/mira/.agent/plugins/sign.py"`
 }
 
 type sourceLoaded struct {
-	Name     string          `json:"name"`
-	Hooks    []string        `json:"hooks" nullable:"false"`
-	Metadata json.RawMessage `json:"metadata"`
+	Name     string          `json:"name" doc:"Its name." example:"sign"`
+	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order." example:"[\"on_final\"]"`
+	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__." example:"{\"api\":\"1.0\",\"name\":\"sign\"}"`
 }
 
 type deleted struct {
-	Deleted string `json:"deleted"`
+	Deleted string `json:"deleted" doc:"What was deleted." example:"sign"`
 }
 
 func (a *api) addSources() {

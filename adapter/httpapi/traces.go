@@ -8,7 +8,6 @@ import (
 
 // A TraceView is an event that went through plugins, in the form for clients.
 type TraceView struct {
-	_       struct{}  `additionalProperties:"true"`
 	ID      uint64    `json:"id" doc:"Its place in the journal, which is the id of its event." example:"58"`
 	Type    string    `json:"type" doc:"Always point." example:"point"`
 	Session string    `json:"session_id" doc:"The session; may be empty." example:"ses_01jz"`
@@ -21,9 +20,8 @@ type TraceView struct {
 	Outcome Outcome   `json:"outcome" doc:"The outcome."`
 }
 
-// An Outcome is the outcome of an event. Fields that a protocol adds pass through.
+// An Outcome is the outcome of an event.
 type Outcome struct {
-	_       struct{}        `additionalProperties:"true"`
 	Point   string          `json:"point" doc:"The point at which it was fired." example:"turn.input"`
 	Verdict string          `json:"verdict" enum:"continue,stop,skip,deny" doc:"What happens to the event." example:"continue"`
 	Reason  string          `json:"reason" doc:"The reason of the verdict; may be empty." example:"no secrets in prompts"`
@@ -35,14 +33,13 @@ type Outcome struct {
 
 // A Step is one plugin's part in an event.
 type Step struct {
-	_          struct{}        `additionalProperties:"true"`
 	Plugin     string          `json:"plugin" doc:"The plugin." example:"shout"`
 	Dialect    string          `json:"dialect" doc:"Its protocol." example:"scaffold"`
 	Hook       string          `json:"hook" doc:"The hook, by its name in the dialect." example:"preprocess_prompt"`
 	Connected  bool            `json:"connected,omitempty" doc:"Connected by the configuration." example:"false"`
 	Verdict    string          `json:"verdict" doc:"Its verdict." example:"continue"`
 	Changed    bool            `json:"changed" doc:"Whether it changed the payload." example:"true"`
-	StartUS    int64           `json:"start_us" required:"false" doc:"In a trace: when it was called, in microseconds after the first plugin." example:"412"`
+	StartUS    *int64          `json:"start_us,omitempty" doc:"In a trace: when it was called, in microseconds after the first plugin." example:"412"`
 	DurationUS int64           `json:"duration_us" doc:"How many microseconds it took." example:"388"`
 	Error      *string         `json:"error" doc:"How it failed; null if it did not fail." example:"plugin shout (scaffold) preprocess_prompt: timed out after 5s"`
 	ErrorKind  string          `json:"error_kind,omitempty" doc:"The kind of its failure." example:"timeout"`
@@ -51,6 +48,12 @@ type Step struct {
 	Sent       json.RawMessage `json:"sent,omitempty" doc:"In a trace: what it was sent." example:"{\"prompt\":\"hello\"}"`
 	Received   json.RawMessage `json:"received,omitempty" doc:"In a trace: what it answered." example:"{\"prompt\":\"HELLO\"}"`
 	Diff       json.RawMessage `json:"diff,omitempty" doc:"In a trace: what that changed in the payload." example:"[{\"path\":\"/message\",\"old\":\"hello\",\"new\":\"HELLO\"}]"`
+}
+
+// A TracePage is a page of traces.
+type TracePage struct {
+	Traces []TraceView `json:"traces" doc:"The newest first."`
+	Next   string      `json:"next,omitempty" doc:"The value of after for the next page; absent if there is none." example:"dHJhY2VzOjU4"`
 }
 
 // A TurnView is a turn in a list.
@@ -95,14 +98,14 @@ type turnQuery struct {
 func (a *api) addTraces() {
 	const tag = "inspect"
 	add(a, route{method: "GET", path: "/v1/traces", id: "list-traces", tag: tag, summary: "List what plugins did to events",
-		doc: "The newest first.", shape: tracePage{}, errors: []int{400, 422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
-		return encoded(a.Inspect.Traces(ctx, TraceFilter{Session: in.Session, Turn: in.Turn, Point: in.Point, Plugin: in.Plugin, Host: in.Host,
+		doc: "The newest first.", errors: []int{400, 422}}, func(ctx context.Context, in *traceQuery) (*answer[TracePage], error) {
+		return answered(a.Inspect.Traces(ctx, TraceFilter{Session: in.Session, Turn: in.Turn, Point: in.Point, Plugin: in.Plugin, Host: in.Host,
 			Failed: in.Failed, Brief: in.Brief, Page: in.page()}))
 	})
 	add(a, route{method: "GET", path: "/v1/traces/{id}", id: "get-trace", tag: tag, summary: "Show what plugins did to one event",
-		doc: "For each plugin: what it was sent, what it answered, what that changed, when it was called and how long it took.", shape: TraceView{}, errors: []int{404, 422}},
-		func(ctx context.Context, in *traceID) (*answer[json.RawMessage], error) {
-			return encoded(a.Inspect.Trace(ctx, in.ID))
+		doc: "For each plugin: what it was sent, what it answered, what that changed, when it was called and how long it took.", errors: []int{404, 422}},
+		func(ctx context.Context, in *traceID) (*answer[TraceView], error) {
+			return answered(a.Inspect.Trace(ctx, in.ID))
 		})
 	add(a, route{method: "GET", path: "/v1/turns", id: "list-turns", tag: tag, summary: "List turns whose events went through plugins",
 		doc: "Turns of all sessions, including those of other agents.", errors: []int{400, 422}},

@@ -15,19 +15,19 @@ type message struct {
 	ID     string `path:"id" maxLength:"256" doc:"The session's id."`
 	Accept string `header:"Accept" hidden:"true"`
 	Body   struct {
-		Text string `json:"text" minLength:"1" doc:"The user's message."`
+		Text string `json:"text" minLength:"1" doc:"The user's message." example:"what is this?"`
 	}
 }
 
 type interrupted struct {
-	Interrupted bool `json:"interrupted" doc:"Whether a turn was running."`
+	Interrupted bool `json:"interrupted" doc:"Whether a turn was running." example:"true"`
 }
 
 func (a *api) addTurns() {
 	const tag = "sessions"
 	for _, p := range sessionPrefixes {
 		add(a, route{method: "POST", path: p.path + "/{id}/message", id: p.id + "-message", tag: tag,
-			summary: "Send a message to the agent", shape: turnResult{}, events: true, errors: []int{404, 409, 503},
+			summary: "Send a message to the agent", shape: a.Shapes.Turn, events: true, errors: []int{404, 409, 503},
 			doc: "The turn belongs to this request: it is interrupted if the client disconnects. With `Accept: text/event-stream` " +
 				"the events of the turn come as they happen, each with its type; the last is `result`, " +
 				"with the same JSON as the answer without streaming, or `error`, with a detail."}, a.message)

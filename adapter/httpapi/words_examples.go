@@ -111,6 +111,7 @@ func usualValues() map[string]string {
 	return map[string]string{
 		"Outcome.reason": `""`, "Outcome.suggest": `""`, "Step.error": `null`, "Plugin.error": `null`, "PluginDetail.error": `null`,
 		"PluginDetail.denials": `[]`, "PluginDetail.problems": `[]`, "PluginDetail.warnings": `[]`,
+		"MethodResult.error": `null`, "SourceItem.error": `null`, "ToolResult.error": `null`, "ToolUse.resolved_by": `null`, "TurnResult.error": `null`,
 		"JobInfo.next_attempt": `null`, "JobInfo.running": `""`,
 		"Knob.values": `null`, "Knob.labels": `null`, "Knob.max_length": `null`,
 	}
@@ -129,7 +130,7 @@ func requestExamples() map[string]string {
 // answerExamples are the answers, by operation, that differ from others of the same schema.
 func answerExamples() map[string]string {
 	return map[string]string{
-		"disable-feature": `{"name":"plugins","description":"Python plugins in sessions over HTTP","stage":"beta","default":false,"enabled":false}`,
+		"disable-feature": `{"name":"plugins","description":"Python plugins in sessions over HTTP","stage":"experimental","default":false,"enabled":false}`,
 		"session-delete":  `{"deleted":"ses_01jz"}`,
 		"session-transcript": `[{"seq":7,"time":"2026-11-16T06:00:19Z","turn":"turn_01jz","message":{"role":"user","content":"hello"}},` +
 			`{"seq":8,"time":"2026-11-16T06:00:21Z","turn":"turn_01jz","message":{"role":"assistant","content":"Hello."}}]`,

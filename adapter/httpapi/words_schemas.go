@@ -2,14 +2,16 @@ package httpapi
 
 import (
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// describeBodies describes requests and answers by the descriptions of their schemas, and says
-// which lists may be null.
+// describeBodies describes requests and answers by the descriptions of their schemas. It corrects
+// the schemas that occur only in answers; those of requests are left as they are, because requests
+// are checked against them.
 func describeBodies(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	for name, text := range schemaWords() {
@@ -17,24 +19,39 @@ func describeBodies(doc *huma.OpenAPI) {
 			s.Description = text
 		}
 	}
-	asked := make(map[string]bool) // the schemas of requests, by name; requests are checked against them, so they are not changed
+	asked := make(map[string]bool)
 	for op := range operations(doc) {
 		if op.RequestBody != nil {
 			op.RequestBody.Description = bodyWords(op.RequestBody.Content, schemas)
-			asked[refName(op.RequestBody.Content["application/json"].Schema)] = true
+			addReferred(asked, op.RequestBody.Content["application/json"].Schema, schemas)
 		}
 		describeAnswers(op, schemas)
 	}
 	for name, s := range schemas {
-		for field, p := range s.Properties {
-			setNullable(name+"."+field, p, asked[name])
+		if !asked[name] {
+			s.AdditionalProperties = nil // a later version may add fields to answers
+			setNullable(s, doc.Components.Schemas.TypeFromRef(schemaPrefix+name))
 		}
 	}
 	addTypes(schemas)
 }
 
-// addTypes adds types to JSON that passes through. Schemas of requests are not changed, because
-// requests are checked against them.
+// addReferred adds the names of the schemas to which a schema refers, directly or through others.
+func addReferred(names map[string]bool, s *huma.Schema, schemas map[string]*huma.Schema) {
+	if s == nil || s.Ref != "" && names[refName(s)] {
+		return
+	}
+	if s.Ref != "" {
+		names[refName(s)] = true
+		s = schemas[refName(s)]
+	}
+	addReferred(names, s.Items, schemas)
+	for _, p := range s.Properties {
+		addReferred(names, p, schemas)
+	}
+}
+
+// addTypes adds types to JSON that passes through in answers.
 func addTypes(schemas map[string]*huma.Schema) {
 	for _, at := range [][2]string{{"Tool", "parameters"}, {"PipelinePoint", "sample"}, {"SourceDetail", "metadata"}, {"SourceLoaded", "metadata"}} {
 		if s := schemas[at[0]]; s != nil {
@@ -97,26 +114,26 @@ func refName(s *huma.Schema) string {
 	return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 }
 
-// setNullable corrects two assumptions of huma: that every list may be null, and that no value with
-// its own schema may be null. asked is true for schemas against which requests are checked.
-func setNullable(name string, p *huma.Schema, asked bool) {
-	switch null := mayBeNull[name]; {
-	case null && p.Ref != "":
-		p.AnyOf = []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}
-		p.Ref = ""
-	case p.Type == huma.TypeArray && !asked:
-		p.Nullable = null
-	case p.Type == huma.TypeObject && !asked:
-		if list, ok := p.AdditionalProperties.(*huma.Schema); ok && list.Type == huma.TypeArray {
-			list.Nullable = false
+// setNullable corrects two assumptions of huma about the fields of a type: that every list may be
+// null, and that no object may be. In answers only lists with the tag nullable may be null, and
+// objects behind a pointer that is not left out when it is nil.
+func setNullable(s *huma.Schema, t reflect.Type) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := s.Properties[name]
+		switch {
+		case p == nil:
+		case p.Ref != "" && f.Type.Kind() == reflect.Pointer && options == "":
+			p.AnyOf = []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}
+			p.Ref = ""
+		case p.Type == huma.TypeArray:
+			p.Nullable = f.Tag.Get("nullable") == "true"
+		case p.Type == huma.TypeObject:
+			if list, ok := p.AdditionalProperties.(*huma.Schema); ok && list.Type == huma.TypeArray {
+				list.Nullable = false
+			}
 		}
 	}
-}
-
-// mayBeNull lists the lists and objects in answers that can be null. Others are empty, or absent.
-var mayBeNull = map[string]bool{
-	"Compaction.messages": true, "JobInfo.last_run": true, "JobRun.attempts": true, "Knob.labels": true, "Knob.values": true,
-	"PluginDetail.manifest": true,
 }
 
 // statusWords says what the statuses of errors mean here.

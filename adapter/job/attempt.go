@@ -386,10 +386,10 @@ type output struct {
 
 // A Line is one line of output.
 type Line struct {
-	Attempt int       `json:"attempt"`
-	Time    time.Time `json:"time"`
-	Stream  Stream    `json:"stream"`
-	Text    string    `json:"text"`
+	Attempt int       `json:"attempt" doc:"The attempt that printed it." example:"1"`
+	Time    time.Time `json:"time" doc:"When it was printed." example:"2026-11-16T06:00:01Z"`
+	Stream  Stream    `json:"stream" enum:"stdout,stderr,note" doc:"note is a remark of Patchbay." example:"stdout"`
+	Text    string    `json:"text" doc:"The line." example:"/ is 71% full"`
 }
 
 func (o *output) line(s Stream, text string) {

@@ -22,35 +22,35 @@ func (s Status) Over() bool { return s != Running && s != Waiting }
 
 // A Run is one run of an agent, with all its attempts.
 type Run struct {
-	ID        string    `json:"id"` // AGENT/SCHEDULE/TIME; sorted as text, the runs of a schedule are in order
-	Agent     string    `json:"agent"`
-	Schedule  string    `json:"schedule"`
-	Tick      time.Time `json:"tick"`   // when it was due
-	Manual    bool      `json:"manual"` // a person started it
-	Status    Status    `json:"status"`
-	Attempts  []Attempt `json:"attempts"`
-	Most      int       `json:"max_attempts"`
-	Began     time.Time `json:"began"`
-	Ended     time.Time `json:"ended,omitzero"`
-	NextAt    time.Time `json:"next_attempt,omitzero"` // set while the run waits
-	Reason    string    `json:"reason,omitempty"`      // why the run was skipped or cancelled, or given up before its last attempt
-	Owner     string    `json:"owner"`                 // the process that makes the run, or made its last attempt
-	Recovered bool      `json:"recovered,omitempty"`   // the run succeeded after a failure
-	LogAfter  uint64    `json:"log_after,omitempty"`   // its output comes after this record of the output stream
+	ID        string    `json:"id" doc:"AGENT/SCHEDULE/TIME; sorted as text, the runs of a schedule are in order." example:"disk-report/daily/20261116T060000.000Z"`
+	Agent     string    `json:"agent" doc:"The agent's name." example:"disk-report"`
+	Schedule  string    `json:"schedule" doc:"The schedule's id." example:"daily"`
+	Tick      time.Time `json:"tick" doc:"When it was due." example:"2026-11-16T06:00:00Z"`
+	Manual    bool      `json:"manual" doc:"A person started it." example:"false"`
+	Status    Status    `json:"status" enum:"running,waiting,succeeded,given_up,skipped,cancelled" doc:"The state of the run." example:"succeeded"`
+	Attempts  []Attempt `json:"attempts" nullable:"true" doc:"In order."`
+	Most      int       `json:"max_attempts" doc:"The largest number of attempts." example:"3"`
+	Began     time.Time `json:"began" doc:"When it began." example:"2026-11-16T06:00:00.1Z"`
+	Ended     time.Time `json:"ended,omitzero" doc:"When it ended; absent until then." example:"2026-11-16T06:00:12Z"`
+	NextAt    time.Time `json:"next_attempt,omitzero" doc:"When a waiting run makes its next attempt." example:"2026-11-16T06:05:00Z"`
+	Reason    string    `json:"reason,omitempty" doc:"Why it was skipped or cancelled, or given up before its last attempt." example:"the previous run is still in progress"`
+	Owner     string    `json:"owner" doc:"The process that runs it, or ran it last." example:"process 22188 on desk"`
+	Recovered bool      `json:"recovered,omitempty" doc:"It succeeded after a failure." example:"true"`
+	LogAfter  uint64    `json:"log_after,omitempty" doc:"The record of the store after which its output comes; for Patchbay itself." example:"1024"`
 }
 
 // An Attempt is one attempt of a run.
 type Attempt struct {
-	Number   int       `json:"number"` // from 1
-	Began    time.Time `json:"began"`
-	Ended    time.Time `json:"ended,omitzero"`
-	Result   Result    `json:"result,omitempty"` // empty: under way
-	ExitCode *int      `json:"exit_code"`        // null: the program did not run, has not ended, or was interrupted
-	Error    string    `json:"error,omitempty"`
-	Suggest  string    `json:"suggest,omitempty"` // what a person could do about the error; shown, never executed
-	Sinks    []string  `json:"sinks,omitempty"`   // the errors of the sinks, if the program succeeded
+	Number   int       `json:"number" doc:"From 1." example:"1"`
+	Began    time.Time `json:"began" doc:"When it began." example:"2026-11-16T06:00:00.1Z"`
+	Ended    time.Time `json:"ended,omitzero" doc:"When it ended; absent until then." example:"2026-11-16T06:00:12Z"`
+	Result   Result    `json:"result,omitempty" enum:"ok,failed,timed_out,refused,cut_off,stopped,cancelled" doc:"The result; absent until the attempt ends." example:"ok"`
+	ExitCode *int      `json:"exit_code" doc:"The exit code of the command; null if it did not run, has not ended, or was interrupted." example:"0"`
+	Error    string    `json:"error,omitempty" doc:"How it failed." example:"exit code 1"`
+	Suggest  string    `json:"suggest,omitempty" doc:"A suggestion for a person; never execute it." example:"free some room"`
+	Sinks    []string  `json:"sinks,omitempty" doc:"Errors of the sinks of a run that succeeded." example:"[\"mail: connection refused\"]"`
 
-	SinkFixes []string `json:"sink_fixes,omitempty"` // the fix for each error in Sinks; "": not known
+	SinkFixes []string `json:"sink_fixes,omitempty" doc:"One for each of the errors in sinks: how to fix it; empty if that is not known. Absent in runs that an earlier version stored." example:"[\"start the mail server\"]"`
 }
 
 // A Result says how an attempt ended.

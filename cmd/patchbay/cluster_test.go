@@ -13,12 +13,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// slowScript answers twice, then calls a tool and begins a slow answer.
+// slowScript answers twice, then calls a tool and begins an answer with a pause before each word.
 const slowScript = `
 - text: First answer.
 - text: Second answer.
 - {text: Let me look., tools: [{name: shell, arguments: {cmd: echo looked}}]}
-- {text: one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen, delay: 300ms}
+- {text: one two three four five six, delay: %s}
 `
 
 // TestThreeDaemonsOnOneCluster: three daemons serve the same sessions. Acknowledged messages
@@ -26,9 +26,9 @@ const slowScript = `
 func TestThreeDaemonsOnOneCluster(t *testing.T) {
 	cluster := enginetest.Cluster(t, 3)
 	var daemons []*server
-	for range 3 {
+	for _, delay := range []string{"0s", "0s", "10s"} { // the last one is killed in the slow answer
 		home := t.TempDir()
-		write(t, home, "script.yaml", slowScript)
+		write(t, home, "script.yaml", fmt.Sprintf(slowScript, delay))
 		write(t, home, ".config/patchbay/config.toml", fmt.Sprintf("[engine]\nurl = %q\n", cluster.URL))
 		daemons = append(daemons, serve(t, home, "--script", "script.yaml"))
 	}

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -317,11 +318,17 @@ func (s *daemonGroup) foreign(t *testing.T) {
 	}
 }
 
-// freePort returns a port on which nothing listens.
+// givenPorts has the ports that freePort has returned.
+var givenPorts sync.Map
+
+// freePort returns a port on which nothing listens, and which it has not returned before.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 { // below the ports that Linux assigns by itself, so that no other process gets it first
 		port := strconv.Itoa(20000 + rand.IntN(12000))
+		if _, given := givenPorts.LoadOrStore(port, true); given {
+			continue
+		}
 		if l, err := net.Listen("tcp", ":"+port); err == nil {
 			_ = l.Close()
 			return port

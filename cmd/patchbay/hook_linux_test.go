@@ -317,9 +317,12 @@ async def seen(ctx, call):
 				Outcome struct{ Point, Verdict string }
 			}
 		}
-		if err := h.call("/v1/traces?limit=1000", &page); err != nil || len(page.Traces) < 4 {
-			t.Errorf("%v, %d traces", err, len(page.Traces))
-		}
+		h.until("the traces are stored", func() bool {
+			if err := h.call("/v1/traces?limit=1000", &page); err != nil {
+				t.Fatal(err)
+			}
+			return len(page.Traces) >= 4
+		})
 	})
 	t.Run("the agent's keys stay out of the daemon", func(t *testing.T) {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", h.daemon()))

@@ -20,6 +20,7 @@ var untyped = map[string]string{
 	"patchbay serve":                       "the test starts one, at a free port",
 	"patchbay chat":                        "it needs a terminal: TestChatInATerminal has one",
 	"patchbay chat --resume":               "it needs a terminal",
+	"patchbay chat --script turn.yaml":     "it needs a terminal: the test sends the message with -p",
 	"patchbay chat --continue":             "it needs a terminal",
 	"patchbay chat --model anthropic:NAME": "it needs a key",
 }
@@ -37,9 +38,10 @@ func TestREADME(t *testing.T) {
 	home := t.TempDir()
 	before, after := readmeCommands(t)
 	out := typeAll(t, home, before)
+	out += typeAll(t, filepath.Join(home, "shop"), "patchbay chat -p 'what is in here?' --script turn.yaml --yes\n")
 	address := strings.TrimPrefix(serve(t, home).url, "http://")
 	out += typeAll(t, home, strings.ReplaceAll(after, "localhost:8000", address))
-	for _, want := range []string{"shout: 24 passed, in ", "ready shout 1.0.0 (scaffold), 1 hook, 1 tool", "+ HELLO", "You said: HELLO", "\n6\n", "git version", "nothing is damaged", "(signed)", "Filesystem", "disk-report"} {
+	for _, want := range []string{"shout: 24 passed, in ", "ready shout 1.0.0 (scaffold), 1 hook, 1 tool", "+ HELLO", "You said: HELLO", "\n6\n", "git version", "nothing is damaged", "two things", "(signed)", "Filesystem", "its manifest has no [[on_success]]", "disk-report"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output has no %q:\n%s", want, out)
 		}

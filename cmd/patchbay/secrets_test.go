@@ -141,7 +141,7 @@ func (e *emitted) add(where, text string) { e.all = append(e.all, emission{where
 // stream.
 func (e *emitted) ask(method, path, body string, headers ...string) string {
 	e.s.t.Helper()
-	ctx, cancel := context.WithTimeout(e.s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(e.s.t.Context(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, e.s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -159,12 +159,33 @@ func (e *emitted) ask(method, path, body string, headers ...string) string {
 		e.s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if strings.HasPrefix(path, "/v1/events") { // a stream never ends: stored events come at once, and then the first comment
-		time.AfterFunc(2*time.Second, cancel)
+	var text string
+	if strings.HasPrefix(path, "/v1/events") {
+		text = untilTurns(resp.Body, cancel)
+	} else {
+		all, _ := io.ReadAll(resp.Body) // a stream may be cut off
+		text = string(all)
 	}
-	text, _ := io.ReadAll(resp.Body) // for a stream this fails at the cancel, with the text so far
 	e.add(method+" "+path, fmt.Sprintf("%v %s", resp.Header, text))
-	return string(text)
+	return text
+}
+
+// untilTurns reads a stream of events, which does not end by itself. The stored events come at
+// once. When the first event of a turn has come, all others have two more seconds.
+func untilTurns(stream io.Reader, cancel func()) string {
+	var text bytes.Buffer
+	found := false
+	for buffer := make([]byte, 4096); ; {
+		n, err := stream.Read(buffer)
+		text.Write(buffer[:n])
+		if err != nil {
+			return text.String()
+		}
+		if !found && bytes.Contains(text.Bytes(), []byte("turn.")) {
+			found = true
+			time.AfterFunc(2*time.Second, cancel)
+		}
+	}
 }
 
 // provoke makes things fail: the model, the tokens, the requests, a plugin, a job and its

@@ -45,7 +45,7 @@ func TestTracesOfADaemon(t *testing.T) {
 	if _, status := s.say(session, "hello"); status != 200 {
 		t.Fatalf("status %d", status)
 	}
-	running := listTraces(t, home, "--session", session)
+	running := awaitTraces(t, home, 2, "--session", session)
 	if len(running) != 2 || running[0].Point != "model.reply" || running[1].Point != "turn.input" || running[0].Turn != running[1].Turn {
 		t.Fatalf("while it runs: %+v", running)
 	}
@@ -87,6 +87,16 @@ func listTraces(t *testing.T, home string, args ...string) []listedTrace {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return page.Traces
+}
+
+// awaitTraces waits until there are at least n traces. They are stored some time after the answer.
+func awaitTraces(t *testing.T, home string, n int, args ...string) (all []listedTrace) {
+	t.Helper()
+	await(t, func() bool {
+		all = listTraces(t, home, args...)
+		return len(all) >= n
+	})
+	return all
 }
 
 // wantSameSpans compares spans without their times.
@@ -137,7 +147,7 @@ func TestRecordingOfAKeptTurn(t *testing.T) {
 	if answer, status := s.say(session, "hello"); status != 200 || !strings.Contains(answer.Text, "HELLO again") {
 		t.Fatalf("status %d, %+v", status, answer)
 	}
-	kept := listTraces(t, home, "--session", session)
+	kept := awaitTraces(t, home, 4, "--session", session)
 	if len(kept) != 4 {
 		t.Fatalf("kept: %+v", kept)
 	}

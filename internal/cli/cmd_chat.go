@@ -136,9 +136,9 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	if f.stream && !a.flags.json {
 		return usage("add --json", "chat: --stream needs --json: it prints events as JSON. On a terminal, -p without --stream shows the answer as it comes")
 	}
-	if f.resume == resumeChosen && (once || !terminal) {
+	if f.resume == resumeChosen && (once || !terminal || a.dumb()) {
 		return usage("--continue continues the last session of this directory; `patchbay session list` lists the ids",
-			"chat: --resume needs the ID of a session, because only a conversation on a terminal can offer a list to choose from")
+			"chat: --resume needs the ID of a session, because only a conversation on a terminal that can be drawn on offers a list to choose from")
 	}
 	if text, ok := a.expandPrompt(f.prompt); ok {
 		f.prompt, f.expanded = text, true
@@ -152,7 +152,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 			return err
 		}
 	}
-	if prompt == "" { // the conversation uses the screen, so the log goes to a file
+	if prompt == "" && !a.dumb() { // the conversation uses the screen, so the log goes to a file
 		dirs, err := config.Locate(a.getenv, runtime.GOOS)
 		if err != nil {
 			return err
@@ -177,6 +177,9 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 				fmt.Fprintln(a.Err, hint)
 			}
 			return a.printTurn(ctx, c, a.attached(c, f.prompt, prompt), f.stream)
+		}
+		if a.dumb() {
+			return a.runLines(ctx, c)
 		}
 		return a.runTUI(ctx, c)
 	})
@@ -306,7 +309,7 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, str
 	if stream {
 		observe, show = a.eventLines(cancel), a.printLine
 	}
-	result, err := c.Send(ctx, prompt, observe)
+	result, err := c.Send(hook.WithCalls(ctx, &w.calls), prompt, observe)
 	w.wait.end()
 	if result == nil {
 		return err
@@ -366,6 +369,7 @@ func (a *app) words() *words {
 		w.remarks = a.Err
 	}
 	w.wait.line = a.line()
+	w.wait.slow = func() string { return tui.SlowPlugin(&w.calls) }
 	return w
 }
 

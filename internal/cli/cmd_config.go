@@ -133,8 +133,31 @@ func (a *app) runConfigPath() error {
 		rows = append(rows, []render.Cell{{Text: p.What, Style: render.StyleBold}, {Text: a.place(p.Path)}, there, {Text: orDash(p.MovedBy), Style: render.StyleDim}})
 	}
 	screen := a.screen()
+	if width := screen.Width; width > 0 && render.TableWidth(rows, maxPathWidth) > width {
+		rows = onTwoLines(rows)
+	}
 	screen.Width = 0 // a shortened path could not be copied
 	return render.Table(a.out, rows, screen)
+}
+
+// maxPathWidth is more than any path has.
+const maxPathWidth = 1 << 16
+
+// onTwoLines returns the table of places for a narrow terminal: below each path is whether it
+// exists, and what moves it.
+func onTwoLines(rows [][]render.Cell) [][]render.Cell {
+	var out [][]render.Cell
+	for _, row := range rows[1:] {
+		there := "not there"
+		if row[2].Text == "yes" {
+			there = "there"
+		}
+		if row[3].Text != "-" {
+			there += ", moved by " + row[3].Text
+		}
+		out = append(out, row[:2], []render.Cell{{}, {Text: there, Style: render.StyleDim}})
+	}
+	return out
 }
 
 func (a *app) configPlaces() ([]configPlace, error) {

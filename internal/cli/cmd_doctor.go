@@ -28,7 +28,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 suspicious, and how to fix it. Plugins of the mine dialect are asked for their
 health, all at the same time, for at most five seconds. Hooks that are installed
 in other agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
-Nothing is changed.`,
+A directory that Patchbay cannot write is an error. Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},
@@ -61,7 +61,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 			}
 		}
 		findings, _, err := a.examineJobs(ctx, host, false)
-		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(ctx), a.examineEngine())...)
+		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(ctx), a.examinePlaces(), a.examineEngine())...)
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {

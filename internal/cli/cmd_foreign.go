@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -111,8 +113,11 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 			suggestName(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", name)))
 	}
 	code, err := host.RunCommand(ctx, name, c)
-	if err == nil && code != 0 {
+	switch {
+	case err == nil && code != 0:
 		return commandExit(p.Name, code, said)
+	case errors.Is(err, hook.Crash) && code != 0: // a signal ended it
+		return &programExit{code, err}
 	}
 	return err
 }

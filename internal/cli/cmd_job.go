@@ -98,11 +98,11 @@ func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
 	next := render.Cell{Text: "by hand", Style: render.StyleDim}
 	switch {
 	case i.NextAttempt != nil:
-		next = render.Cell{Text: "again in " + span(i.NextAttempt.Sub(now)), Style: render.StyleYellow}
+		next = render.Cell{Text: "again " + until(i.NextAttempt.Sub(now)), Style: render.StyleYellow}
 	case i.Running != "":
 		next = render.Cell{Text: "running", Style: render.StyleCyan}
 	case i.Next != nil:
-		next = render.Cell{Text: "in " + span(i.Next.Sub(now))}
+		next = render.Cell{Text: until(i.Next.Sub(now))}
 	}
 	return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: i.Schedule}, next, lastCell(i, now), {Text: streak(i.Streak)}}
 }
@@ -138,6 +138,14 @@ func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
 		c.Style = render.StyleYellow
 	}
 	return c
+}
+
+// until says when something happens that is a duration away: "in 5m", or "now".
+func until(d time.Duration) string {
+	if d < time.Second/2 {
+		return "now"
+	}
+	return "in " + span(d)
 }
 
 // span returns a duration in a form that is easy to read.

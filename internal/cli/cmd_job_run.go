@@ -175,7 +175,7 @@ func (a *app) dryRun(ctx context.Context, j *daemon.Jobs, m *job.Manifest, s *jo
 			return err
 		}
 	} else {
-		a.showPreviews(attempt, previews)
+		a.showPreviews(m, attempt, previews)
 	}
 	if attempt.Result != job.OK {
 		return &problem{kind: kindFailed, err: fmt.Errorf("the attempt would fail: %s", attempt.Error), fix: attempt.Suggest}
@@ -183,10 +183,14 @@ func (a *app) dryRun(ctx context.Context, j *daemon.Jobs, m *job.Manifest, s *jo
 	return nil
 }
 
-func (a *app) showPreviews(attempt job.Attempt, previews []daemon.Preview) {
+func (a *app) showPreviews(m *job.Manifest, attempt job.Attempt, previews []daemon.Preview) {
 	a.sayf("\nThe attempt ended with: %s. Nothing was stored or sent. A run would have sent:\n", attempt.Result)
-	if len(previews) == 0 {
-		a.printf("  nothing: no notifier listens to the events of this run\n")
+	switch {
+	case len(previews) > 0:
+	case len(m.OnSuccess)+len(m.OnFailure)+len(m.Notifiers) == 0:
+		a.printf("  nothing: its manifest has no [[on_success]], [[on_failure]] or [[notifiers]]\n")
+	default:
+		a.printf("  nothing: none of its sinks and notifiers gets the events of this run\n")
 	}
 	for _, p := range previews {
 		a.printf("  %s → %s\n", a.screen().Paint(render.StyleBold, string(p.Event)), strings.TrimSpace(p.To+" "+p.Plugin))

@@ -133,7 +133,7 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 	case d == nil, d.Hooks:
 		return line + "\n" + a.screen().Paint(render.StyleYellow, "No daemon runs them. `patchbay serve` runs them; with --install, at every login.")
 	case d.Next != nil:
-		return line + fmt.Sprintf("; next: %s in %s (daemon %d)", d.Next.Agent, span(d.Next.At.Sub(now)), d.PID)
+		return line + fmt.Sprintf("; next: %s %s (daemon %d)", d.Next.Agent, until(d.Next.At.Sub(now)), d.PID)
 	default:
 		return line + fmt.Sprintf("; none is scheduled (daemon %d)", d.PID)
 	}

@@ -82,3 +82,11 @@ func TestTheLastLineOfLogsIsWrapped(t *testing.T) {
 		}
 	}
 }
+
+func TestUntil(t *testing.T) {
+	for d, want := range map[time.Duration]string{-time.Minute: "now", 0: "now", 400 * time.Millisecond: "now", time.Second: "in 1s", 5 * time.Minute: "in 5m"} {
+		if got := until(d); got != want {
+			t.Errorf("until(%s) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (w *waiter) listen() {
 }
 
 // live reports whether a user watches on a terminal.
-func (w *waiter) live() bool { return w.app.interactive() && w.app.ErrTTY }
+func (w *waiter) live() bool { return w.app.interactive() && w.app.ErrTTY && !w.app.dumb() }
 
 // wait prints why a run waits, and for how long. The channel is closed when the user asks for the
 // next attempt.
@@ -55,7 +55,7 @@ func (w *waiter) wait(ctx context.Context, r job.Run) <-chan struct{} {
 	last := r.Attempts[len(r.Attempts)-1]
 	a.printf("%s attempt %d of %d failed: %s\n", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most, render.Line(last.Error))
 	if !w.live() {
-		a.printf("  the next attempt is in %s (Ctrl-C ends the run; --attempts 1 makes one attempt)\n", span(time.Until(r.NextAt)))
+		a.printf("  the next attempt is %s (Ctrl-C ends the run; --attempts 1 makes one attempt)\n", until(time.Until(r.NextAt)))
 		return nil
 	}
 	skip, drawn := make(chan struct{}), make(chan struct{})
@@ -100,7 +100,10 @@ func (w *waiter) draw(r job.Run) {
 	if w.enter != nil {
 		keys = "Enter starts it now, " + keys
 	}
-	text := fmt.Sprintf("  attempt %d of %d in %s (%s)", len(r.Attempts)+1, r.Most, clock(time.Until(r.NextAt)), keys)
+	text := fmt.Sprintf("  attempt %d of %d now", len(r.Attempts)+1, r.Most)
+	if left := time.Until(r.NextAt); left >= time.Second/2 {
+		text = fmt.Sprintf("  attempt %d of %d in %s (%s)", len(r.Attempts)+1, r.Most, clock(left), keys)
+	}
 	text = strings.TrimRight(render.Cut(text, w.app.columns()-1), " ")
 	fmt.Fprint(w.app.Err, "\r\x1b[K"+w.app.errScreen().Paint(render.StyleDim, text))
 }

@@ -74,7 +74,7 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 			a.logger().Warn("cannot close the storage of plugins", "err", err)
 		}
 	}()
-	if a.InTTY && a.OutTTY && !a.flags.json {
+	if a.InTTY && a.OutTTY && !a.flags.json && !a.dumb() {
 		return d.runOnTerminal(ctx)
 	}
 	return d.runOnLines(ctx)

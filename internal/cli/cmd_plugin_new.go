@@ -130,7 +130,7 @@ func (a *app) askPluginNew(ctx context.Context, r *newplugin.Request) error {
 	if err := newplugin.CheckPair(*r); err != nil { // before the user answers questions for nothing
 		return pluginNewUsage(err)
 	}
-	if !a.InTTY || !a.OutTTY || a.flags.json {
+	if !a.InTTY || !a.OutTTY || a.flags.json || a.dumb() {
 		return usage(pluginNewFix(*r), "patchbay plugin new: missing %s", strings.Join(missing, ", "))
 	}
 	return a.fillPluginNew(ctx, r)

@@ -214,8 +214,9 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 	return a.showTrusted(ctx, p, view, "trusted")
 }
 
-// trustQuestion says what a yes means.
-const trustQuestion = "\nTrust these plugins? They run as you, whenever you work in this project."
+// trustQuestion says what a yes means. On a terminal of 80 columns there is room for an answer
+// behind it.
+const trustQuestion = "\nTrust them? They run as you, whenever you work in this project."
 
 // showTrusted prints that a project is trusted, tells the daemon, and removes older copies.
 func (a *app) showTrusted(ctx context.Context, p projectRef, view *projectView, verb string) error {

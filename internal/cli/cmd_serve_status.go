@@ -87,7 +87,7 @@ func nextRun(n *httpapi.DaemonNextRun, now time.Time) string {
 	if n == nil {
 		return "none: no agent has a schedule"
 	}
-	return fmt.Sprintf("%s (%s) in %s, at %s", n.Agent, n.Schedule, span(n.At.Sub(now)), n.At.Local().Format(time.DateTime))
+	return fmt.Sprintf("%s (%s) %s, at %s", n.Agent, n.Schedule, until(n.At.Sub(now)), n.At.Local().Format(time.DateTime))
 }
 
 func newServeStopCommand(a *app) *cobra.Command {

@@ -173,18 +173,29 @@ func (a *app) shortAll(paths []string) []string {
 	return out
 }
 
-// fromHome returns a path with ~ for the home directory.
+// fromHome returns a path with ~ for the home directory, also if home is a link to it.
 func fromHome(path, home string) string {
-	if home == "" || home == "/" {
+	if home == "" {
 		return path
 	}
-	if path == home {
-		return "~"
+	if short, ok := below(path, filepath.Clean(home)); ok {
+		return short
 	}
-	if rest, ok := strings.CutPrefix(path, filepath.Clean(home)+"/"); ok {
-		return "~/" + rest
+	if resolved, err := filepath.EvalSymlinks(home); err == nil {
+		if short, ok := below(path, resolved); ok {
+			return short
+		}
 	}
 	return path
+}
+
+// below returns a path with ~ for home.
+func below(path, home string) (short string, ok bool) {
+	if home == "/" {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(path+"/", home+"/")
+	return strings.TrimSuffix("~/"+rest, "/"), ok
 }
 
 // maxDirectory returns the width of the directory column on a terminal of this width.

@@ -20,6 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -60,8 +61,11 @@ const (
 // classify returns the kind and the exit code of an error. No other function maps errors to exit
 // codes.
 func classify(ctx context.Context, err error) (kind, int) {
-	if p, ok := errors.AsType[*programExit](err); ok {
-		return kindFailed, p.code // the exit code of a program is passed on, whatever else happened
+	if p, ok := errors.AsType[*programExit](err); ok { // the exit code of a program is passed on, whatever else happened
+		if is[*hook.Error](err) {
+			return kindPlugin, p.code
+		}
+		return kindFailed, p.code
 	}
 	switch k := statedKind(err); {
 	case ctx.Err() != nil, k == kindInterrupted:
@@ -147,6 +151,9 @@ func fixOf(err error) string {
 	if refused, ok := errors.AsType[*command.Refused](err); ok && refused.Suggest != "" {
 		return refused.Suggest
 	}
+	if c, ok := errors.AsType[*config.Error](err); ok {
+		return onlyFix(c)
+	}
 	if e, ok := errors.AsType[fixer](err); ok {
 		return joinFixes(e.Fix(), withoutPluginFix(err))
 	}
@@ -154,6 +161,15 @@ func fixOf(err error) string {
 		return callFix(call)
 	}
 	return systemFix(err)
+}
+
+// onlyFix returns the fix of a file's only problem. If there are several, each line has its own,
+// and onlyFix returns "".
+func onlyFix(c *config.Error) string {
+	if len(c.Problems) != 1 {
+		return ""
+	}
+	return c.Problems[0].Fix
 }
 
 // systemFix returns how to fix an error of the file system or the network, or "".
@@ -182,7 +198,7 @@ func fileFix(err error) string {
 		return "`ls -ld" + visiblePart(at.Path) + "` shows its owner and its mode; change them, or name another place"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, syscall.EISDIR), errors.Is(err, plainfile.ErrKind):
 		return "name a file, not a directory"
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some room on that disk"
@@ -241,8 +257,21 @@ func withoutPluginFix(err error) string {
 	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] in the configuration`, document.KeyPath("plugins", e.Plugin))
 }
 
+// joinFixes joins fixes to one text. After a question it begins a new sentence.
 func joinFixes(fixes ...string) string {
-	return strings.Join(slices.DeleteFunc(fixes, func(f string) bool { return f == "" }), "; ")
+	text := ""
+	for _, f := range fixes {
+		switch {
+		case f == "":
+		case text == "":
+			text = f
+		case strings.HasSuffix(text, "?"):
+			text += " " + strings.ToUpper(f[:1]) + f[1:]
+		default:
+			text += "; " + f
+		}
+	}
+	return text
 }
 
 // report prints the error, if there is one, and returns the exit code.
@@ -334,7 +363,11 @@ func message(k kind, err error) string {
 		if !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }) {
 			what = "the manifest of the agent"
 		}
-		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
+		text := c.Error()
+		if fix := onlyFix(c); fix != "" {
+			text = strings.TrimSuffix(text, "; "+fix) // the fix is printed after it
+		}
+		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + text
 	}
 	text := err.Error()
 	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {

@@ -97,6 +97,20 @@ func TestFilesWithProblems(t *testing.T) {
 	}
 }
 
+// TestTheFixOfAFile: the fix of a file's only problem is below the error. Several problems have
+// their fixes beside them.
+func TestTheFixOfAFile(t *testing.T) {
+	one := config.Problem{File: "/c/config.toml", Line: 1, Column: 2, Message: "bad", Fix: "make it good"}
+	err := &config.Error{Problems: []config.Problem{one}}
+	if got, fix := message(kindConfig, err), fixOf(err); got != "the configuration has 1 problem\n/c/config.toml:1:2: bad" || fix != "make it good" {
+		t.Errorf("one problem: %q, fix %q", got, fix)
+	}
+	err = &config.Error{Problems: []config.Problem{one, one}}
+	if got, fix := message(kindConfig, err), fixOf(err); strings.Count(got, "; make it good") != 2 || fix != "" {
+		t.Errorf("two problems: %q, fix %q", got, fix)
+	}
+}
+
 // TestErrorsWithAFix: the fix of an error is not in its message too.
 func TestErrorsWithAFix(t *testing.T) {
 	for _, err := range []error{config.ErrNoHome, httpapi.CheckListen("0.0.0.0:1", false)} {
@@ -121,5 +135,17 @@ func TestFixOf(t *testing.T) {
 	}
 	if got := fixOf(withFix(start, "reinstall it")); got != "reinstall it" {
 		t.Errorf("the command's own fix comes first: %q", got)
+	}
+}
+
+func TestJoinFixes(t *testing.T) {
+	for want, fixes := range map[string][]string{
+		"":                                 {"", ""},
+		"do this; to go on, do that":       {"do this", "", "to go on, do that"},
+		`did you mean "a"? To go on, wait`: {`did you mean "a"?`, "to go on, wait"},
+	} {
+		if got := joinFixes(fixes...); got != want {
+			t.Errorf("%q: got %q, want %q", fixes, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type liveLine struct {
 // line returns the live line of the command. It returns nil if stderr is not a terminal, if the
 // terminal cannot draw over a line, or if the result is JSON.
 func (a *app) line() *liveLine {
-	if !a.ErrTTY || a.flags.json || a.getenv("TERM") == "dumb" {
+	if !a.ErrTTY || a.flags.json || a.dumb() {
 		return nil
 	}
 	if a.live == nil {
@@ -80,7 +81,8 @@ const slowWork = 500 * time.Millisecond
 
 // A waitLine shows what the command waits for, and for how long. Short waits are not shown.
 type waitLine struct {
-	line *liveLine // nil: stderr is not a terminal
+	line *liveLine     // nil: stderr is not a terminal
+	slow func() string // what is shown instead, if it is not ""; may be nil
 
 	mu    sync.Mutex // protects the fields below
 	what  string     // "": the command does not wait
@@ -123,7 +125,11 @@ func (w *waitLine) tick() {
 	if w.timer == nil {
 		return
 	}
-	w.line.set(w.what + "  " + clock(time.Since(w.since)))
+	what := w.what
+	if w.slow != nil {
+		what = cmp.Or(w.slow(), what)
+	}
+	w.line.set(what + "  " + clock(time.Since(w.since)))
 	w.timer.Reset(slowWork)
 }
 

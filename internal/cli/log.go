@@ -126,8 +126,24 @@ type logHandler struct {
 
 // A logSink is the writer that a handler shares with the handlers made from it.
 type logSink struct {
-	mu sync.Mutex // serialises writes
-	w  io.Writer
+	mu   sync.Mutex // serialises writes, and protects told
+	w    io.Writer
+	told map[string]bool // the plugins and errors of records with [dialect.EachHookKey]
+}
+
+// repeats reports whether a record says of another hook what the sink has said already.
+func (s *logSink) repeats(p *parts) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := p.plugin + ": " + p.err
+	if s.told[text] {
+		return true
+	}
+	if s.told == nil {
+		s.told = make(map[string]bool)
+	}
+	s.told[text] = true
+	return false
 }
 
 func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
@@ -144,6 +160,9 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	p := h.parts(r)
 	if h.reported && p.finding || h.noStderr && p.stderr != nil {
+		return nil
+	}
+	if p.eachHook && !h.times && h.level >= slog.LevelWarn && h.sink.repeats(&p) {
 		return nil
 	}
 	line := h.line(r, &p)
@@ -201,6 +220,8 @@ type parts struct {
 	finding bool    // lists of findings have it too
 	rest    []string
 	fix     string // how to fix it
+
+	eachHook bool // other hooks of the plugin cause the same record
 }
 
 func (p *parts) add(a slog.Attr) {
@@ -214,6 +235,8 @@ func (p *parts) add(a slog.Attr) {
 		p.stderr = &value
 	case a.Key == dialect.FindingKey:
 		p.finding = true
+	case a.Key == dialect.EachHookKey:
+		p.eachHook = true
 	case a.Key == "fix":
 		p.fix = value
 	case a.Key == "dialect": // left out: the name of the plugin is enough

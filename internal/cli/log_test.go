@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 func TestLog(t *testing.T) {
@@ -27,6 +29,18 @@ func TestLog(t *testing.T) {
 		"stderr of a plugin is a line with its name": {true, func(l *slog.Logger) {
 			l.With("plugin", "chatty").Info("stderr", "line", "good morning")
 		}, "chatty │ good morning\n"},
+		"a plugin that cannot be called is one warning, whichever hook is called": {false, func(l *slog.Logger) {
+			for _, hook := range []string{"preexec", "postexec"} {
+				l.Warn("skipped", "plugin", "guard", "err", errors.New("missing"), "hook", hook, dialect.EachHookKey, true)
+			}
+			l.Warn("skipped", "plugin", "guard", "err", errors.New("boom"), "hook", "notify")
+			l.Warn("skipped", "plugin", "guard", "err", errors.New("boom"), "hook", "preexec")
+		}, "warning: plugin guard: skipped: missing (hook preexec)\nwarning: plugin guard: skipped: boom (hook notify)\nwarning: plugin guard: skipped: boom (hook preexec)\n"},
+		"with -v each of its hooks is a warning": {true, func(l *slog.Logger) {
+			for _, hook := range []string{"preexec", "postexec"} {
+				l.Warn("skipped", "plugin", "guard", "err", errors.New("missing"), "hook", hook, dialect.EachHookKey, true)
+			}
+		}, "warning: plugin guard: skipped: missing (hook preexec)\nwarning: plugin guard: skipped: missing (hook postexec)\n"},
 		"control characters are escaped": {false, func(l *slog.Logger) {
 			l.With("plugin", "e\x1bvil").Warn("odd", "err", errors.New("a\nb\x1b[2J"))
 		}, "warning: plugin e\\x1bvil: odd: a\\nb\\x1b[2J\n"},

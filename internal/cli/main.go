@@ -131,8 +131,11 @@ func (a *app) errScreen() render.Options {
 // colors reports whether the environment allows colours. NO_COLOR with any value forbids them, and
 // so does TERM=dumb.
 func (a *app) colors() bool {
-	return a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	return a.getenv("NO_COLOR") == "" && !a.dumb()
 }
+
+// dumb reports whether the terminal understands no escape sequences. Then nothing is drawn over.
+func (a *app) dumb() bool { return a.getenv("TERM") == "dumb" }
 
 func (a *app) getenv(name string) string { return dialect.Env{Vars: a.Environ}.Get(name) }
 

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -91,5 +93,53 @@ func TestHomeIsATilde(t *testing.T) {
 	a.printPluginHead(&pluginhost.PluginDetail{PluginInfo: pluginhost.PluginInfo{Path: "/home/ada/shop/p", Project: "/home/ada/shop"}}, nil)
 	if got := c.out.String(); strings.Count(got, "~/shop") != 5 || strings.Contains(got, "/home/ada") {
 		t.Error(got)
+	}
+}
+
+// TestALinkedHomeIsATilde: the working directory of a session has no links in it, and HOME may have
+// some.
+func TestALinkedHomeIsATilde(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(home, link); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(home, "shop"): "~/shop", home: "~", filepath.Join(link, "shop"): "~/shop", home + "r/shop": home + "r/shop",
+	} {
+		if got := filepath.ToSlash(fromHome(path, link+"/")); got != filepath.ToSlash(want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if got := fromHome("/srv/shop", "/"); got != "/srv/shop" {
+		t.Errorf("with / as the home: %s", got)
+	}
+}
+
+// TestPathsStayWhole: a narrow terminal shows the columns beside a long path below it.
+func TestPathsStayWhole(t *testing.T) {
+	home := t.TempDir()
+	long := filepath.Join(home, strings.Repeat("projects-of-ada/", 2))
+	if err := os.MkdirAll(long, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for width, want := range map[int]string{80: "not there, moved by --dir", 0: "no     --dir"} {
+		c := newConsole(t, "NO_COLOR=1", "HOME="+home)
+		c.Width, c.OutTTY, c.Dir = width, width > 0, long
+		a := &app{IO: c.IO, out: &output{w: &c.out}}
+		if err := a.runConfigPath(); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(c.out.String(), want) || !strings.Contains(c.out.String(), filepath.Join(".patchbay", "config.toml")) {
+			t.Errorf("%d columns:\n%s", width, c.out.String())
+		}
+		for line := range strings.Lines(c.out.String()) {
+			if w := ansi.StringWidth(strings.TrimRight(line, "\n")); width > 0 && w >= width {
+				t.Errorf("a line has %d columns: %s", w, line)
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -13,9 +14,10 @@ import (
 // and everything else as remarks. A turn calls its observer with one event at a time, so no lock is
 // needed.
 type words struct {
-	out     io.Writer // the terminal for replies; nil: they are printed when the turn has ended
-	remarks io.Writer // the terminal for remarks; nil: there is none
-	wait    waitLine  // what the command waits for, on the terminal for remarks
+	out     io.Writer  // the terminal for replies; nil: they are printed when the turn has ended
+	remarks io.Writer  // the terminal for remarks; nil: there is none
+	wait    waitLine   // what the command waits for, on the terminal for remarks
+	calls   hook.Calls // to plugins, in progress
 
 	line strings.Builder // the part of the current reply that is on the screen
 	last string          // the last complete reply that was shown

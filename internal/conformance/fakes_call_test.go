@@ -261,6 +261,10 @@ func mineHook(fault string, context json.RawMessage, size int) {
 		fmt.Println(`{"status":"fine"}`)
 	case "context":
 		fmt.Println(`{"status":"ok","context":{"flags":{"n":1}}}`)
+	case "context-misspelt":
+		fmt.Println(`{"status":"ok","contxt":{"args":[]},"context":{"flags":{"n":1}}}`)
+	case "context-null":
+		fmt.Println(`{"status":"ok","context":{"args":null}}`)
 	case "misspelt":
 		fmt.Println(`{"status":"ok","contxt":{"args":[]}}`)
 	case "unsaid":
@@ -279,7 +283,7 @@ func mineHook(fault string, context json.RawMessage, size int) {
 			syscall.Exit(1)
 		}
 	}
-	if fault != "not-json" && fault != "status" && fault != "context" && fault != "misspelt" && fault != "early" {
+	if fault != "not-json" && fault != "status" && !strings.HasPrefix(fault, "context") && fault != "misspelt" && fault != "early" {
 		say(fault, fmt.Sprintf(`{"status":"ok","context":%s}`, context))
 	}
 }

@@ -196,6 +196,8 @@ func faults() []fault {
 			fault{name: "not-json", want: "!hook.stdout-json"},
 			fault{name: "status", want: "!hook.status"},
 			fault{name: "context", want: "!hook.context"},
+			fault{name: "context-misspelt", want: "!hook.context ?hook.ignored"},
+			fault{name: "context-null", want: "!hook.context"},
 			fault{name: "misspelt", want: "?hook.ignored"},
 			fault{name: "unsaid", want: "?error.said !input.huge"},
 			fault{name: "notify-fails", want: "!hook.notify"},

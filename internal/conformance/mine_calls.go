@@ -89,9 +89,7 @@ func (s *mineSuite) transform(t *trial, h mine.Registration, context json.RawMes
 	case r.exit.Code != 0:
 		s.checkRefusal(t, what, r)
 	default:
-		if s.checkAnswer(what, r) {
-			s.checkMeaning(what, h, context, r)
-		}
+		s.checkAnswer(what, h, context, r)
 	}
 	return r
 }
@@ -109,34 +107,29 @@ func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 	s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
 }
 
-// checkAnswer checks the answer of a hook that succeeded, and reports whether it has its form.
-func (s *mineSuite) checkAnswer(what string, r *returned) bool {
+// checkAnswer checks the answer of a hook that succeeded.
+func (s *mineSuite) checkAnswer(what string, h mine.Registration, context json.RawMessage, r *returned) {
 	if len(strings.TrimSpace(string(r.stdout))) == 0 {
-		return true
+		return
 	}
 	o, err := s.object(what, r.stdout)
 	if err != nil {
 		s.seen.note(sawNoise, "%v", err)
-		return false
+		return
 	}
 	if status, _ := o.String("status"); status != "ok" {
 		s.seen.note(sawStatus, "%s answers with status %s and exit code 0", what, shown(o.Get("status")))
-		return false
+		return
 	}
-	if fault := contextFault(o.Get("context")); fault != "" {
+	ignored, err := mine.Judge(h.Stage, context, r.stdout)
+	fault := contextFault(o.Get("context"))
+	if fault == "" && err != nil {
+		fault = err.Error()
+	}
+	if fault != "" {
 		s.seen.note(sawContext, "%s: %s", what, fault)
-		return false
 	}
-	return true
-}
-
-// checkMeaning notes what a host would refuse in an answer, or ignore.
-func (s *mineSuite) checkMeaning(what string, h mine.Registration, context json.RawMessage, r *returned) {
-	notes, err := mine.Judge(h.Stage, context, r.stdout)
-	if err != nil {
-		s.seen.note(sawContext, "%s: %v", what, err)
-	}
-	for _, note := range notes {
+	for _, note := range ignored {
 		s.seen.note(sawIgnored, "%s: %s", what, note)
 	}
 }
@@ -160,11 +153,11 @@ func contextFault(raw json.RawMessage) string {
 		return "context.command is not a string: " + shown(v)
 	}
 	var args []string
-	if v := o.Get("args"); v != nil && json.Unmarshal(v, &args) != nil {
+	if v := o.Get("args"); v != nil && (v[0] != '[' || json.Unmarshal(v, &args) != nil) {
 		return "context.args is not a list of strings: " + shown(v)
 	}
 	var flags map[string]string
-	if v := o.Get("flags"); v != nil && json.Unmarshal(v, &flags) != nil {
+	if v := o.Get("flags"); v != nil && (v[0] != '{' || json.Unmarshal(v, &flags) != nil) {
 		return "context.flags does not map names to strings: " + shown(v)
 	}
 	return ""

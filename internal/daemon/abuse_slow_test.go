@@ -18,8 +18,12 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// soon is a limit that is short enough for tests to wait until it is over.
-const soon = 100 * time.Millisecond
+// soon is a limit that is short enough for tests to wait until it is over. headTime is such a limit
+// too, and long enough for clients that send their header at once, on a busy machine.
+const (
+	soon     = 100 * time.Millisecond
+	headTime = 5 * time.Second
+)
 
 // drip sends text, and then a byte from time to time, until the daemon closes the connection or
 // answers. It returns the answer.
@@ -49,7 +53,7 @@ func drip(t *testing.T, conn *net.TCPConn, text string) string {
 }
 
 func TestSlowClients(t *testing.T) {
-	s := newHouse(t).serve("", Limits{HeaderTime: soon, Limits: httpapi.Limits{BodyTime: soon}})
+	s := newHouse(t).serve("", Limits{HeaderTime: headTime, Limits: httpapi.Limits{BodyTime: soon}})
 	head := "POST /session HTTP/1.1\r\nHost: " + s.addr + "\r\nContent-Type: application/json\r\n"
 	for _, c := range []struct{ rule, text, want string }{
 		{"a connection that says nothing is closed", "", ""},
@@ -227,7 +231,7 @@ func TestStreamsAreBounded(t *testing.T) {
 // TestClientsThatDoNotRead checks that clients that do not read are disconnected and do not delay
 // others.
 func TestClientsThatDoNotRead(t *testing.T) {
-	s := newHouse(t).serve("", Limits{Limits: httpapi.Limits{Write: 20 * soon}}) // the reading client must never take this long
+	s := newHouse(t).serve("", Limits{Limits: httpapi.Limits{Write: 50 * soon}}) // the reading client must never take this long
 	var deaf []*net.TCPConn
 	for range 5 {
 		conn, _ := s.follow("/v1/events")

@@ -26,7 +26,7 @@ import (
 func (c *Core) backend() httpapi.Backend {
 	return httpapi.Backend{Sources: sources{c}, Features: features{c}, Sessions: sessions{c}, Turns: turns{c},
 		Inspect: inspect{c}, Calls: calls{c}, Plugins: plugins{c}, Events: events{c}, Jobs: jobs{c.Jobs}, Hooks: hooks{c, false}, Daemon: daemonStatus{c},
-		Configuration: configuration{c}, Logs: logs{c}}
+		Configuration: configuration{c}, Logs: logs{c}, Shapes: shapes()}
 }
 
 // sources implements [httpapi.Sources]: the plugins that are files of Python code.
@@ -351,17 +351,17 @@ func (c calls) checkArguments(name string, arguments json.RawMessage) error {
 	return nil
 }
 
-func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {
+func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (httpapi.Outcome, error) {
 	out, err := c.Host.Fire(ctx, point, data)
 	switch {
 	case errors.Is(err, hook.ErrUnknownPoint), errors.Is(err, hook.ErrBadPayload):
-		return nil, &httpapi.InvalidRequestError{Reason: err.Error()}
+		return httpapi.Outcome{}, &httpapi.InvalidRequestError{Reason: err.Error()}
 	case out == nil:
-		return nil, err
+		return httpapi.Outcome{}, err
 	case trace:
-		return out.Trace(), nil
+		return viewOutcome(out.Trace())
 	}
-	return out, nil // the steps of the outcome contain the error
+	return viewOutcome(out) // the steps of the outcome contain the error
 }
 
 // events implements [httpapi.Events] with the journal.

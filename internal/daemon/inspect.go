@@ -36,8 +36,8 @@ func (i inspect) Tools(context.Context) (any, error) { return i.Host.Tools(), ni
 
 // A Diagnosis is the output of `doctor --json`.
 type Diagnosis struct {
-	OK       bool                 `json:"ok"`
-	Findings []pluginhost.Finding `json:"findings"`
+	OK       bool                 `json:"ok" doc:"Whether there is no error among them." example:"false"`
+	Findings []pluginhost.Finding `json:"findings" doc:"The most general first."`
 }
 
 func (i inspect) Doctor(ctx context.Context) (any, error) {

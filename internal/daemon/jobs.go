@@ -263,19 +263,19 @@ func (e *NoJobError) Unwrap() error { return pluginhost.ErrNotFound }
 
 // A JobInfo is one schedule of an agent, as `job list --json` prints it.
 type JobInfo struct {
-	Agent       string      `json:"agent"`
-	Schedule    string      `json:"schedule"`
-	Description string      `json:"description"`
-	Path        string      `json:"path"`
-	Next        *time.Time  `json:"next_run"`     // null: the agent runs only by hand
-	NextRuns    []time.Time `json:"next_runs"`    // within the next day, at most mostNextRuns
-	NextAttempt *time.Time  `json:"next_attempt"` // of a run that waits for its next attempt
-	Running     string      `json:"running"`      // the id of the run that has not ended; "": none
-	Last        *job.Run    `json:"last_run"`
-	LastSuccess *time.Time  `json:"last_success"`
-	Streak      int         `json:"streak"` // above zero: successes in a row; below: failures
-	Stale       bool        `json:"stale"`
-	Error       string      `json:"error,omitempty"` // why it cannot run
+	Agent       string      `json:"agent" doc:"The agent's name; for a broken manifest, its directory." example:"disk-report"`
+	Schedule    string      `json:"schedule" doc:"The schedule's id; empty for a broken manifest." example:"daily"`
+	Description string      `json:"description" doc:"The agent's description." example:"how full the disks are"`
+	Path        string      `json:"path" doc:"Its manifest." example:"/home/mira/.config/patchbay/agents/disk-report/agent.toml"`
+	Next        *time.Time  `json:"next_run" doc:"When it is due; null if it has no schedule." example:"2026-11-17T06:00:00Z"`
+	NextRuns    []time.Time `json:"next_runs" doc:"The times at which it is due within the next 24 hours, at most 20." example:"[\"2026-11-17T06:00:00Z\"]"`
+	NextAttempt *time.Time  `json:"next_attempt" doc:"The next attempt of a run that waits; null if no run waits." example:"2026-11-16T06:05:00Z"`
+	Running     string      `json:"running" doc:"The run in progress; empty if there is none." example:"disk-report/daily/20261116T060000.000Z"`
+	Last        *job.Run    `json:"last_run" doc:"The last run; null if there was none, or if it is too old to be stored."`
+	LastSuccess *time.Time  `json:"last_success" doc:"When it last succeeded; null if it never did." example:"2026-11-15T06:00:12Z"`
+	Streak      int         `json:"streak" doc:"Runs in a row with the same result: above zero successes, below zero failures." example:"3"`
+	Stale       bool        `json:"stale" doc:"Whether its last success is longer ago than its manifest allows." example:"false"`
+	Error       string      `json:"error,omitempty" doc:"Why it cannot run." example:"agent.name: is required"`
 }
 
 // List returns every schedule of every agent, and the agents with broken manifests.

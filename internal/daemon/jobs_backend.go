@@ -87,8 +87,8 @@ func (j jobs) Runs(ctx context.Context, agent string, p httpapi.Page) (any, erro
 
 // A RunPage is a page of runs, as `job history --json` prints it.
 type RunPage struct {
-	Runs []job.Run `json:"runs"`
-	Next string    `json:"next,omitempty"` // the cursor of the next page; "": this is the last
+	Runs []job.Run `json:"runs" doc:"First those in progress, then the others, beginning with the one that ended last."`
+	Next string    `json:"next,omitempty" doc:"The value of after for the next page; absent if there is none." example:"cnVuczoxIDU"`
 }
 
 // History returns a page of the runs of an agent, or of all agents if agent is "". It returns an

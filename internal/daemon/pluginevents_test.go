@@ -3,6 +3,8 @@ package daemon
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,26 +31,52 @@ func (s *served) eventsOf(kind string) (all []pluginEvent) {
 	return all
 }
 
+// awaitPluginEvents waits until events about plugins are written.
+func (s *served) awaitPluginEvents() {
+	s.t.Helper()
+	eventually(s.t, "events are served", func() bool {
+		s.pluginEvents.mu.Lock()
+		defer s.pluginEvents.mu.Unlock()
+		return s.pluginEvents.open
+	})
+}
+
+// staysDown makes the plugin of kagedHouse wait after a crash, until there is a file named up.
+// Otherwise it could be up again before its state is looked at.
+func (h house) staysDown() {
+	h.t.Helper()
+	const path = ".local/share/kaged/plugins/notes/run.sh"
+	text, err := os.ReadFile(filepath.Join(h.home, path))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.write(path, "until [ ! -e crashed ] || [ -e up ]; do sleep 0.05; done\n"+strings.Replace(string(text), "exit 3", ": >crashed; exit 3", 1))
+}
+
 // TestACrashIsAnEvent checks the events of a plugin that crashes: it is down, its last lines, it is
 // up again.
 func TestACrashIsAnEvent(t *testing.T) {
 	h := kagedHouse(t)
 	h.write(".config/patchbay/secrets.toml", "WORD = \"of ink\"\n")
+	h.staysDown()
 	s := h.serve("", Limits{})
+	s.awaitPluginEvents()
 	pid := s.do("GET", "/v1/plugins/notes", "").plugin(t).Pid
 	s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
 	eventually(t, "the plugin is reported as down", func() bool {
 		all := s.eventsOf(stateEvent)
 		return len(all) > 0 && all[0].Plugin == "notes" && all[0].Pid == nil && all[0].Error != nil && all[0].Health == "restarting" && !strings.Contains(*all[0].Error, "of ink")
 	})
+	h.write(".local/share/kaged/plugins/notes/up", "")
 	eventually(t, "the plugin is reported as up again", func() bool {
 		all := s.eventsOf(stateEvent)
 		last := all[len(all)-1]
 		return last.Pid != nil && *last.Pid != *pid && last.State == "ready"
 	})
-	if all := s.eventsOf(logEvent); len(all) == 0 || all[0].Level != "stderr" || all[0].Text != "out [secret]" {
-		t.Errorf("its last lines: %+v", all)
-	}
+	eventually(t, "its last lines are reported", func() bool {
+		all := s.eventsOf(logEvent)
+		return len(all) > 0 && all[0].Level == "stderr" && all[0].Text == "out [secret]"
+	})
 	s.changeConfig(`{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
 	eventually(t, "the plugin is reported as disabled", func() bool {
 		all := s.eventsOf(stateEvent)
@@ -60,11 +88,7 @@ func TestACrashIsAnEvent(t *testing.T) {
 // once.
 func TestAPluginCannotFillTheJournal(t *testing.T) {
 	s := kagedHouse(t).serve("", Limits{})
-	eventually(t, "events are served", func() bool {
-		s.pluginEvents.mu.Lock()
-		defer s.pluginEvents.mu.Unlock()
-		return s.pluginEvents.open
-	})
+	s.awaitPluginEvents()
 	for i := range 1000 {
 		s.pluginEvents.wrote("kaged", "notes", pluginlog.Line{Level: "stderr", Text: fmt.Sprint(i, strings.Repeat("x", 2000))})
 		s.pluginEvents.denied(pluginhost.Denial{Plugin: "notes", Dialect: "kaged", What: "connection", Dropped: 1})

@@ -98,7 +98,7 @@ type faults struct {
 
 	mu       sync.Mutex // protects the fields below
 	findings []pluginhost.Finding
-	failed   *reloadHealth // nil: it did not fail
+	failed   *reloadFailure // nil: it did not fail
 }
 
 func (f *faults) set(findings []pluginhost.Finding, err error) {
@@ -106,7 +106,7 @@ func (f *faults) set(findings []pluginhost.Finding, err error) {
 	defer f.mu.Unlock()
 	f.findings, f.failed = findings, nil
 	if err != nil {
-		f.failed = &reloadHealth{Time: time.Now().UTC(), Error: err.Error()}
+		f.failed = &reloadFailure{Time: time.Now().UTC(), Error: err.Error()}
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *faults) list() []pluginhost.Finding {
 	return f.findings
 }
 
-func (f *faults) health() *reloadHealth {
+func (f *faults) health() *reloadFailure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.failed

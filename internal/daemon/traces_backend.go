@@ -15,14 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// A tracePage is a page of traces.
-type tracePage struct {
-	Traces []httpapi.TraceView `json:"traces"`
-	Next   string              `json:"next,omitempty"`
-}
-
 // Traces returns a page of the events that were sent to plugins, the newest first.
-func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
+func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (httpapi.TracePage, error) {
 	hosts := i.hostNames()
 	q := TraceQuery{Session: f.Session, Turn: f.Turn, Point: hook.Point(f.Point), Plugin: f.Plugin, Failed: f.Failed}
 	if f.Host != "" {
@@ -30,13 +24,13 @@ func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error)
 	}
 	list, err := ListTraces(ctx, i.Journal, q, f.Page)
 	if err != nil {
-		return nil, err
+		return httpapi.TracePage{}, err
 	}
-	page := tracePage{Traces: make([]httpapi.TraceView, 0, len(list.Traces)), Next: list.Next}
+	page := httpapi.TracePage{Traces: make([]httpapi.TraceView, 0, len(list.Traces)), Next: list.Next}
 	for n := range list.Traces {
 		view, err := viewTrace(&list.Traces[n], f.Brief)
 		if err != nil {
-			return nil, err
+			return page, err
 		}
 		view.Host = hosts.of(ctx, view.Session)
 		page.Traces = append(page.Traces, view)
@@ -45,13 +39,13 @@ func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error)
 }
 
 // Trace returns one trace.
-func (i inspect) Trace(ctx context.Context, id uint64) (any, error) {
+func (i inspect) Trace(ctx context.Context, id uint64) (httpapi.TraceView, error) {
 	t, err := FindTrace(ctx, i.Journal, id)
 	if errors.Is(err, ErrNoTrace) {
-		return nil, httpapi.ErrNoTrace
+		return httpapi.TraceView{}, httpapi.ErrNoTrace
 	}
 	if err != nil {
-		return nil, err
+		return httpapi.TraceView{}, err
 	}
 	view, err := viewTrace(&t, false)
 	view.Host = i.hostNames().of(ctx, t.Session)
@@ -62,36 +56,35 @@ func (i inspect) Trace(ctx context.Context, id uint64) (any, error) {
 // what plugins were sent and answered.
 func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	v := httpapi.TraceView{ID: t.ID, Type: string(chat.Point), Session: t.Session, Turn: t.Turn, Time: t.Time, Began: t.Began(), TookUS: t.Took().Microseconds(), Failed: t.Failed()}
-	var text []byte
 	var err error
-	if brief {
-		short := *t.Outcome.Outcome
-		short.Payload = nil
-		text, err = json.Marshal(&short)
-	} else {
-		text, err = json.Marshal(t.Outcome)
+	if !brief {
+		v.Outcome, err = viewOutcome(t.Outcome)
+		return v, err
 	}
+	short := *t.Outcome.Outcome
+	short.Payload = nil
+	v.Outcome, err = viewOutcome(&short)
+	for n := range v.Outcome.Steps { // it has no start times
+		v.Outcome.Steps[n].StartUS = new(t.Outcome.Steps[n].Started.Sub(t.Outcome.Began()).Microseconds())
+	}
+	return v, err
+}
+
+// viewOutcome returns an outcome, or a trace, in the form for clients.
+func viewOutcome(o json.Marshaler) (v httpapi.Outcome, err error) {
+	text, err := o.MarshalJSON()
 	if err != nil {
 		return v, err
 	}
-	if err := json.Unmarshal(text, &v.Outcome); err != nil {
-		return v, err
-	}
-	for n := range v.Outcome.Steps { // a brief outcome has no start times
-		v.Outcome.Steps[n].StartUS = t.Outcome.Steps[n].Started.Sub(t.Outcome.Began()).Microseconds()
-	}
-	return v, nil
+	err = json.Unmarshal(text, &v)
+	return v, err
 }
 
 // viewStep returns a step in the form for clients, with all details.
 func viewStep(s *hook.Step) (httpapi.Step, error) {
 	alone := hook.Outcome{Steps: []hook.Step{*s}}
-	text, err := json.Marshal(alone.Trace())
+	view, err := viewOutcome(alone.Trace())
 	if err != nil {
-		return httpapi.Step{}, err
-	}
-	var view httpapi.Outcome
-	if err := json.Unmarshal(text, &view); err != nil {
 		return httpapi.Step{}, err
 	}
 	return view.Steps[0], nil

@@ -78,11 +78,11 @@ type Found struct {
 
 // A Problem is a fault in a plugin's files.
 type Problem struct {
-	Path    string `json:"path"`
-	Line    int    `json:"line"`   // counts from 1; 0 if the problem concerns the whole file
-	Column  int    `json:"column"` // counts from 1
-	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"`
+	Path    string `json:"path" doc:"The file." example:"/home/mira/.local/share/kaged/plugins/notes/manifest.yaml"`
+	Line    int    `json:"line" doc:"From 1; 0 if it is about the whole file." example:"3"`
+	Column  int    `json:"column" doc:"From 1; 0 if it is about the whole file." example:"11"`
+	Message string `json:"message" doc:"What is wrong." example:"unknown key vresion"`
+	Fix     string `json:"fix,omitempty" doc:"How to fix it, if that is known." example:"did you mean version?"`
 }
 
 // Info is what a plugin declares about itself.
@@ -113,10 +113,10 @@ type Info struct {
 
 // A CommandDoc describes one command of a plugin.
 type CommandDoc struct {
-	Name        string `json:"name"`
-	Args        string `json:"args"` // as in a line of help, e.g. "[--vault NAME]"
-	Description string `json:"description"`
-	Stdin       string `json:"stdin,omitempty"` // where its stdin comes from; "": the host writes the protocol's message to it
+	Name        string `json:"name" doc:"The command." example:"words"`
+	Args        string `json:"args" doc:"Its arguments, as in a line of help." example:"[--lines]"`
+	Description string `json:"description" doc:"What it does." example:"counts the words of its input"`
+	Stdin       string `json:"stdin,omitempty" enum:"user" doc:"user: it reads the stdin of the user; absent if Patchbay writes the message of the protocol to its stdin." example:"user"`
 }
 
 // DefaultToolTimeout bounds a tool or method call if the configuration does not. It is long enough
@@ -125,11 +125,11 @@ const DefaultToolTimeout = 2 * time.Minute
 
 // A Tool is a function that a plugin offers to a model.
 type Tool struct {
-	Name        string          `json:"name"` // as the host calls it; includes the plugin's name
-	Plugin      string          `json:"plugin"`
-	Dialect     string          `json:"dialect"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
+	Name        string          `json:"name" doc:"The full name, which contains the plugin's name." example:"plugin_words_count"`
+	Plugin      string          `json:"plugin" doc:"The plugin that has it." example:"words"`
+	Dialect     string          `json:"dialect" doc:"The plugin's protocol." example:"scaffold"`
+	Description string          `json:"description" doc:"What it does." example:"counts words"`
+	Parameters  json.RawMessage `json:"parameters" doc:"JSON Schema of an object." example:"{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}"`
 
 	// Definition is the tool as its protocol describes it; nil if the protocol says no more than
 	// the fields above.
@@ -326,10 +326,10 @@ type Prober interface {
 
 // A Notification is a message that a plugin sends without a request.
 type Notification struct {
-	Time     time.Time       `json:"time"`
-	Method   string          `json:"method"`
-	Params   json.RawMessage `json:"params"`   // long ones are replaced by a string with their beginning
-	Declared bool            `json:"declared"` // the plugin's manifest lists the method
+	Time     time.Time       `json:"time" doc:"When it came." example:"2026-11-16T06:00:19Z"`
+	Method   string          `json:"method" doc:"Its name." example:"notes.asked"`
+	Params   json.RawMessage `json:"params" doc:"Its parameters; if they are long, their beginning as text." example:"{\"n\":1}"`
+	Declared bool            `json:"declared" doc:"The manifest declares it." example:"true"`
 }
 
 // A Notifier is a plugin that sends notifications.
@@ -414,6 +414,10 @@ type Limits struct {
 // FindingKey marks a log record that is also a finding. A command that lists the findings leaves
 // such records out, so that nothing is printed twice.
 const FindingKey = "finding"
+
+// EachHookKey marks a log record about a plugin that cannot be called at all, so that each of its
+// hooks causes the same record. A command prints only the first one.
+const EachHookKey = "each_hook"
 
 // Odd reports something that works differently from what the plugin's author may expect, such as a
 // hook that does not exist. It goes to the log and to the findings.

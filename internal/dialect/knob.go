@@ -9,20 +9,20 @@ import (
 // A Knob is one setting of a plugin that a user may change: a control bound to a field of the
 // plugin's config. A limit is nil if neither the knob nor the field has one.
 type Knob struct {
-	Key         string            `json:"key"`
-	Type        string            `json:"type"` // range | int_range | enum | boolean | text | multiline | model_alias | path
-	Label       string            `json:"label"`
-	Description string            `json:"description"`
-	BindsTo     string            `json:"binds_to"` // "config.store"
-	Path        []string          `json:"-"`        // BindsTo as names of fields, from the top of config
-	Min         *float64          `json:"min"`
-	Max         *float64          `json:"max"`
-	Step        *float64          `json:"step"`
-	Values      []json.RawMessage `json:"values"` // strings, numbers or booleans
-	Labels      []string          `json:"labels"` // one for each value, or none at all
-	MaxLength   *int              `json:"max_length"`
-	Prefixes    []string          `json:"prefixes,omitempty"` // a path must begin with one of them; none: any path
-	Default     json.RawMessage   `json:"default"`
+	Key         string            `json:"key" doc:"The key under which it is set." example:"level"`
+	Type        string            `json:"type" enum:"range,int_range,enum,boolean,text,multiline,model_alias,path" doc:"The kind of control." example:"int_range"`
+	Label       string            `json:"label" doc:"A label for people." example:"Level"`
+	Description string            `json:"description" doc:"What it does; may be empty." example:"how much is told"`
+	BindsTo     string            `json:"binds_to" doc:"The value in the config that it sets." example:"config.level"`
+	Path        []string          `json:"-"` // BindsTo as names of fields, from the top of config
+	Min         *float64          `json:"min" doc:"The smallest value; null if there is none." example:"0"`
+	Max         *float64          `json:"max" doc:"The largest value; null if there is none." example:"9"`
+	Step        *float64          `json:"step" doc:"The step between values; null if there is none." example:"1"`
+	Values      []json.RawMessage `json:"values" nullable:"true" doc:"The values of an enum: strings, numbers or booleans." example:"[\"fast\",\"slow\"]"`
+	Labels      []string          `json:"labels" nullable:"true" doc:"One for each of the values, or none." example:"[\"Fast\",\"Slowly\"]"`
+	MaxLength   *int              `json:"max_length" doc:"The largest length of a text; null if there is none." example:"200"`
+	Prefixes    []string          `json:"prefixes,omitempty" doc:"For a path: the allowed beginnings. Absent if every path is allowed." example:"[\"/srv\"]"`
+	Default     json.RawMessage   `json:"default" doc:"Its default; null if there is none." example:"1"`
 }
 
 // A ConfigFault is one value of a plugin's config that is not accepted.

@@ -37,6 +37,7 @@ func TestComplaints(t *testing.T) {
 		{"an empty text that is required", "a = ''", func(t *Table) { t.Required("a") }, `1:5: a: is required; write a = "…"`},
 		{"a missing text that is required", "[b]", func(t *Table) { t.Table("b").Required("a b") }, `1:2: b."a b": is required; write "a b" = "…"`},
 		{"one of a few", "a = 'on'", func(t *Table) { OneOf(t, "a", "", "one", "two") }, `1:5: a: must be one of one, two, got "on"; did you mean "one"?`},
+		{"the only word", "a = 'x'", func(t *Table) { OneOf(t, "a", "", "one") }, `1:5: a: must be "one", got "x"; write "one", or leave it out`},
 		{"one of a few, and none is near", "a = 'x'", func(t *Table) { OneOf(t, "a", "", "one", "two") }, `1:5: a: must be one of one, two, got "x"; write one of them`},
 		{"a flag", "a = 'true'", func(t *Table) { t.Flag("a") }, `1:5: a: must be true or false, got a string; leave out the quotes`},
 		{"a text that is not a flag", "a = 'yes'", func(t *Table) { t.Flag("a") }, `1:5: a: must be true or false, got a string; write true or false`},

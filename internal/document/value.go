@@ -291,6 +291,10 @@ func (v Value) OneOf(words ...string) (string, bool) {
 	if !ok || slices.Contains(words, s) {
 		return s, ok
 	}
+	if len(words) == 1 {
+		v.Bad(fmt.Sprintf("write %q, or leave it out", words[0]), "must be %q, got %q", words[0], Cut(s))
+		return "", false
+	}
 	fix := "write one of them"
 	if near := nearest.Word(s, words); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)

@@ -131,8 +131,8 @@ func takeEnds(e *Engine) func(*testing.T) {
 }
 
 func TestQueueAckWait(t *testing.T) {
-	t.Parallel() // waits most of the time
-	const ackWait, pieces = 4 * time.Second, 5
+	t.Parallel()                                // waits most of the time
+	const ackWait, pieces = 10 * time.Second, 5 // a busy machine may be silent for some seconds
 	q := openQueue(t, open(t, Options{Dir: t.TempDir()}), QueueConfig{Name: "silent", AckWait: ackWait})
 	putItem(t, q, Item{Data: []byte("x")})
 	first := takeJob(t, q)

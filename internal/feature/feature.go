@@ -24,11 +24,11 @@ const Plugins = "plugins"
 
 // A Feature is a flag and its current state.
 type Feature struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Stage       Stage  `json:"stage"`
-	Default     bool   `json:"default"`
-	Enabled     bool   `json:"enabled"`
+	Name        string `json:"name" doc:"Its name." example:"plugins"`
+	Description string `json:"description" doc:"What it switches on and off." example:"Python plugins in sessions over HTTP"`
+	Stage       Stage  `json:"stage" enum:"experimental,stable" doc:"How stable it is." example:"experimental"`
+	Default     bool   `json:"default" doc:"Its value if it was never set." example:"false"`
+	Enabled     bool   `json:"enabled" doc:"Whether it is on." example:"true"`
 }
 
 // Known returns the flags with their defaults, sorted by name.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -87,24 +88,24 @@ func TestSweep(t *testing.T) {
 	t.Run("kills the marked process and its descendants", func(t *testing.T) {
 		shell(t, "trap '' TERM; setsid sleep 60 & env -i sleep 60 & wait", m.Value|1)
 		eventually(t, "three processes are up", func() bool { return marked(m) == 3 })
-		if left := Sweep(m); left != 0 || marked(m) != 0 {
+		if left := new(Sweeper).Sweep(m); left != 0 || marked(m) != 0 {
 			t.Errorf("%d left, %d alive", left, marked(m))
 		}
 	})
 	t.Run("kills no other process", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
 		other := shell(t, "sleep 60", m.Value|2)
-		Sweep(Mark{Value: m.Value | 1, Mask: ^uint64(0)})
+		new(Sweeper).Sweep(Mark{Value: m.Value | 1, Mask: ^uint64(0)})
 		if finished(p.Pid) || finished(other.Pid) {
 			t.Error("a process with another mark, or none, was killed")
 		}
-		Sweep(m)
+		new(Sweeper).Sweep(m)
 	})
 	t.Run("kills processes that keep forking and exiting", func(t *testing.T) {
 		// Each subshell starts the next and exits. Without a sweep they would go on for half a
 		// second.
 		shell(t, "flee() { [ $1 -gt 0 ] && (flee $(($1-1))) & }; flee 900", m.Value|3)
-		if left := Sweep(m); left != 0 || marked(m) != 0 {
+		if left := new(Sweeper).Sweep(m); left != 0 || marked(m) != 0 {
 			t.Errorf("%d left, %d alive", left, marked(m))
 		}
 	})
@@ -114,7 +115,7 @@ func TestSweep(t *testing.T) {
 		if _, ok := limitOf(p.Pid); !ok {
 			t.Fatal("it is not a zombie")
 		}
-		if left := Sweep(m); left != 0 {
+		if left := new(Sweeper).Sweep(m); left != 0 {
 			t.Errorf("%d left", left)
 		}
 	})
@@ -126,12 +127,38 @@ func TestSweep(t *testing.T) {
 		if marked(m) != 1 {
 			t.Fatal("a running process counts as ended")
 		}
-		Sweep(m)
+		new(Sweeper).Sweep(m)
 		eventually(t, "it is dead", func() bool { return finished(p.Pid) })
+	})
+	t.Run("serves several callers at the same time", func(t *testing.T) {
+		const callers = 8
+		for i := range uint64(callers) {
+			shell(t, "trap '' TERM; setsid sleep 60 & wait", m.Value|(16+i))
+		}
+		spared := shell(t, "exec sleep 60", m.Value|15)
+		eventually(t, "all processes are up", func() bool { return marked(m) == 2*callers+1 })
+		var s Sweeper
+		var left [callers]int
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				own := Mark{Value: m.Value | uint64(16+i), Mask: ^uint64(0)}
+				left[i] = s.Sweep(own) + marked(own)
+			})
+		}
+		wg.Wait()
+		if left != [callers]int{} || finished(spared.Pid) {
+			t.Errorf("%d alive; the other process has ended: %t", left, finished(spared.Pid))
+		}
+		all := make(chan int)
+		go func() { all <- s.Sweep(m) }() // both marks are on the process that was spared
+		if n := s.Sweep(Mark{Value: m.Value | 15, Mask: ^uint64(0)}) + <-all + marked(m); n != 0 {
+			t.Errorf("%d alive", n)
+		}
 	})
 	t.Run("kills no process for the zero mark", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
-		if left := Sweep(Mark{}); left != 0 || finished(p.Pid) {
+		if left := new(Sweeper).Sweep(Mark{}); left != 0 || finished(p.Pid) {
 			t.Errorf("%d left", left)
 		}
 	})

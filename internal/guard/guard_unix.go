@@ -27,7 +27,7 @@ func init() {
 	unmarkAndName()
 	groups := watch(os.Stdin)
 	killGroups(groups)
-	Sweep(mark)
+	new(Sweeper).Sweep(mark)
 	syscall.Exit(0) // os.Exit would also write reports of coverage or races
 }
 

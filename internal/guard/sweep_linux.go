@@ -5,50 +5,10 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// maxRounds bounds a sweep. A round kills every process that it sees, so more than a few rounds are
-// needed only for processes that multiply or that hang in the kernel. With the pauses below, 150
-// rounds last about three seconds.
-const maxRounds = 150
-
-// maxPause is the longest wait between two rounds.
-const maxPause = 20 * time.Millisecond
-
-// Sweep kills every running process that has the mark, until two rounds in a row find none. It
-// returns how many the last round found: 0, unless SIGKILL does not end a process, for example in a
-// hung file system. A killed process cannot fork any more, so after each round only processes
-// remain that were forked during it.
-func Sweep(m Mark) int {
-	alive, quiet := 0, 0
-	for round := 0; round < maxRounds && quiet < 2; round++ {
-		if alive = killMarked(m); alive == 0 {
-			quiet++
-			continue
-		}
-		quiet = 0
-		time.Sleep(min(time.Duration(round+1)*time.Millisecond, maxPause))
-	}
-	return alive
-}
-
-// killMarked makes one round. It begins with the newest processes, because those that keep forking
-// and exiting have the highest pids.
-func killMarked(m Mark) int {
-	alive := 0
-	pids := processes()
-	for _, pid := range slices.Backward(pids) {
-		if limit, ok := limitOf(pid); ok && m.On(limit) && !finished(pid) && pid != os.Getpid() {
-			alive++
-			kill(pid, m)
-		}
-	}
-	return alive
-}
 
 // kill kills a process through a handle, so that a reused pid cannot hit another process: the mark
 // is read again after the handle is open.

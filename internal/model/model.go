@@ -49,25 +49,25 @@ const (
 
 // A Message is one message of a conversation, as it is stored in transcripts and sent to plugins.
 type Message struct {
-	Role    Role   `json:"role"`
-	Content string `json:"content"`
+	Role    Role   `json:"role" doc:"user, assistant, tool or system." example:"user"`
+	Content string `json:"content" doc:"The text of the message." example:"hello"`
 
-	ToolCalls []ToolCall `json:"tool_calls,omitempty"` // assistant: the calls that it wants
+	ToolCalls []ToolCall `json:"tool_calls,omitempty" doc:"The tool calls that the model asks for."`
 
-	ToolCallID string `json:"tool_call_id,omitempty"` // tool: the call that this answers
-	Name       string `json:"name,omitempty"`         // tool: the tool's name
-	Failed     bool   `json:"failed,omitempty"`       // tool: the call failed
+	ToolCallID string `json:"tool_call_id,omitempty" doc:"For the answer of a tool: the call that it answers." example:"call_1"`
+	Name       string `json:"name,omitempty" doc:"For the answer of a tool: the tool." example:"read_file"`
+	Failed     bool   `json:"failed,omitempty" doc:"For the answer of a tool: the call failed." example:"false"`
 }
 
 // A ToolCall is a call that the model wants.
 type ToolCall struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // an object
+	ID        string          `json:"id" doc:"The id that the answer repeats." example:"call_1"`
+	Name      string          `json:"name" doc:"The tool." example:"read_file"`
+	Arguments json.RawMessage `json:"arguments" doc:"The arguments of the call, an object." example:"{\"path\":\"notes.md\"}"`
 
 	// Malformed is the text that the model wrote instead of an object; Arguments is then {}. Such a
 	// call must not run: answer it with [ToolCall.Problem].
-	Malformed string `json:"malformed,omitempty"`
+	Malformed string `json:"malformed,omitempty" doc:"What the model wrote, if it is not JSON." example:"{path:"`
 }
 
 // A Tool describes a tool for a model.
@@ -114,6 +114,6 @@ const (
 
 // Usage counts tokens.
 type Usage struct {
-	Input  int `json:"input"`
-	Output int `json:"output"`
+	Input  int `json:"input" doc:"Tokens that the model read." example:"1306"`
+	Output int `json:"output" doc:"Tokens that the model wrote." example:"68"`
 }

@@ -79,10 +79,10 @@ func ParseScript(name string, data []byte) (Script, error) {
 
 func parseScript(data []byte) (Script, error) {
 	if len(data) > maxScript {
-		return nil, at(nil, "a script has at most %d bytes", maxScript)
+		return nil, at(nil, "make it shorter", "a script has at most %d bytes", maxScript)
 	}
 	if !utf8.Valid(data) {
-		return nil, at(nil, "a script must be UTF-8")
+		return nil, at(nil, "save the file as UTF-8", "a script must be UTF-8")
 	}
 	list, err := scriptList(string(data))
 	if list == nil || err != nil {
@@ -115,11 +115,11 @@ func scriptList(text string) (*ast.SequenceNode, error) {
 		case nil, *ast.NullNode, *ast.CommentGroupNode:
 		case *ast.SequenceNode:
 			if list != nil {
-				return nil, at(body.GetToken(), "a script is one document, this is a second")
+				return nil, at(body.GetToken(), "write all replies into one list", "a script is one document, this is a second")
 			}
 			list = body
 		default:
-			return nil, at(body.GetToken(), "a script is a list of replies: begin each with \"- text: …\"")
+			return nil, at(body.GetToken(), beginReply, "a script is a list of replies")
 		}
 	}
 	return list, nil
@@ -131,13 +131,13 @@ func usable(tokens token.Tokens) error {
 	for i, tk := range tokens {
 		switch {
 		case i > maxScriptTokens:
-			return at(tk, "the script is too long: more than %d words and signs", maxScriptTokens)
+			return at(tk, "make it shorter", "the script is too long: more than %d words and signs", maxScriptTokens)
 		case tk.Type == token.InvalidType:
-			return at(tk, "not valid YAML: %s", cut(tk.Error))
+			return at(tk, checkYAML, "not valid YAML: %s", cut(tk.Error))
 		case tk.Type == token.AnchorType, tk.Type == token.AliasType, tk.Type == token.MergeKeyType:
-			return at(tk, "anchors, aliases and merge keys are not allowed; quote a text that begins with & or *")
+			return at(tk, "quote a text that begins with & or *", "anchors, aliases and merge keys are not allowed")
 		case tk.Type == token.TagType:
-			return at(tk, "tags are not allowed; quote a text that begins with !")
+			return at(tk, "quote a text that begins with !", "tags are not allowed")
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func usable(tokens token.Tokens) error {
 func scriptedReply(node ast.Node) (Scripted, error) {
 	entry, ok := node.(*ast.MappingNode)
 	if !ok || len(entry.Values) == 0 {
-		return Scripted{}, at(node.GetToken(), "want a reply: \"text: …\", or tools, or both")
+		return Scripted{}, at(node.GetToken(), beginReply, "this is not a reply")
 	}
 	var e scriptEntry
 	if err := yaml.NodeToValue(entry, &e, yaml.Strict()); err != nil {
@@ -155,7 +155,7 @@ func scriptedReply(node ast.Node) (Scripted, error) {
 	}
 	reply, err := e.reply()
 	if err != nil {
-		return Scripted{}, at(entry.Values[0].Key.GetToken(), "%w", err)
+		return Scripted{}, placed(entry.Values[0].Key.GetToken(), err)
 	}
 	return reply, nil
 }
@@ -165,13 +165,13 @@ func (e *scriptEntry) reply() (Scripted, error) {
 	if e.Delay != "" {
 		d, err := time.ParseDuration(e.Delay)
 		if err != nil || d < 0 || d > maxDelay {
-			return reply, fmt.Errorf("delay: want a time from 0s to %s, like 20ms, got %q", maxDelay, cut(e.Delay))
+			return reply, &scriptError{fmt.Sprintf("delay: %q is not a time from 0s to %s", cut(e.Delay), maxDelay), "write a number and a unit, as in 20ms"}
 		}
 		reply.Delay = d
 	}
 	for _, t := range e.Tools {
 		if t.Name == "" {
-			return reply, errors.New("each of a reply's tools needs a name")
+			return reply, &scriptError{"a tool has no name", "write name: and the tool's name"}
 		}
 		call := ScriptedCall{Name: t.Name, Arguments: emptyObject}
 		if len(t.Arguments) > 0 {
@@ -185,13 +185,32 @@ func (e *scriptEntry) reply() (Scripted, error) {
 	return reply, nil
 }
 
-// at returns an error with the position of a token, or of the file's beginning.
-func at(tk *token.Token, format string, args ...any) error {
+// The fixes of more than one mistake.
+const (
+	beginReply = `begin each reply with "- text: …" or "- tools: …"`
+	checkYAML  = "check quotes, brackets and indentation there, and that each key is written once"
+)
+
+// A scriptError is a mistake in a script.
+type scriptError struct{ problem, fix string }
+
+func (e *scriptError) Error() string { return e.problem + "; " + e.fix }
+
+// Fix tells how to write it.
+func (e *scriptError) Fix() string { return e.fix }
+
+// at returns a mistake with the position of a token, or of the file's beginning.
+func at(tk *token.Token, fix, format string, args ...any) error {
+	return placed(tk, &scriptError{fmt.Sprintf(format, args...), fix})
+}
+
+// placed puts the position of a token, or of the file's beginning, before an error.
+func placed(tk *token.Token, err error) error {
 	line, column := 1, 1
 	if tk != nil && tk.Position != nil {
 		line, column = max(tk.Position.Line, 1), max(tk.Position.Column, 1)
 	}
-	return fmt.Errorf("%d:%d: %w", line, column, fmt.Errorf(format, args...))
+	return fmt.Errorf("%d:%d: %w", line, column, err)
 }
 
 // located returns an error of the YAML library with its position first, and without names of Go
@@ -204,11 +223,11 @@ func located(err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		return at(unknown.Token, "%s: a reply has text, tools and delay, a tool has name and arguments", cut(unknown.Message))
+		return at(unknown.Token, "a reply has text, tools and delay, a tool has name and arguments", "%s", cut(unknown.Message))
 	case errors.As(err, &odd) && odd.DstType.Kind() == reflect.String:
-		return at(odd.Token, "want a text")
+		return at(odd.Token, "quote it", "this is not a text")
 	case errors.As(err, &e):
-		return at(e.GetToken(), "%s", cut(e.GetMessage()))
+		return at(e.GetToken(), checkYAML, "not valid YAML: %s", cut(e.GetMessage()))
 	}
-	return at(nil, "%s", cut(err.Error()))
+	return at(nil, checkYAML, "not valid YAML: %s", cut(err.Error()))
 }

@@ -5,6 +5,7 @@ package nearest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ const longest = 64
 const shortest = 4
 
 // Word returns the allowed word that differs from word by typing errors in at most a third of its
-// length, or else the one allowed word that begins with word, or "".
+// length, or else the one allowed word of which word is a part, or "".
 func Word(word string, allowed []string) string {
 	if len(word) > longest {
 		return ""
@@ -27,24 +28,53 @@ func Word(word string, allowed []string) string {
 		}
 	}
 	if best == "" && len(word) >= shortest {
-		return beginning(strings.ToLower(word), allowed)
+		return longer(strings.ToLower(word), allowed)
 	}
 	return best
 }
 
-// beginning returns the one allowed word that begins with word, or "" if there are several.
-func beginning(word string, allowed []string) string {
-	found := ""
-	for _, candidate := range allowed {
-		switch {
-		case !strings.HasPrefix(strings.ToLower(candidate), word):
-		case found != "":
-			return ""
-		default:
-			found = candidate
+// longer returns the one allowed word that begins with word, or "" if there are several. If none
+// does, word may have one typing error, and may be the beginning of a part of the allowed word:
+// "timout" leads to timeout_seconds, and "retries" to max_retries.
+func longer(word string, allowed []string) string {
+	for _, typos := range []int{0, 1} {
+		var found []string
+		for _, candidate := range allowed {
+			if missing(word, strings.ToLower(candidate), typos) {
+				found = append(found, candidate)
+			}
+		}
+		if len(found) > 0 {
+			return only(found)
 		}
 	}
-	return found
+	return ""
+}
+
+// missing reports whether word, with at most that many typing errors, begins a part of candidate.
+// Parts follow an underscore, a hyphen or a dot. Without typing errors only the beginning of
+// candidate counts.
+func missing(word, candidate string, typos int) bool {
+	if typos == 0 {
+		return strings.HasPrefix(candidate, word)
+	}
+	for rest := candidate; ; {
+		if prefixDistance(word, rest) <= typos {
+			return true
+		}
+		i := strings.IndexAny(rest, "_-.")
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+1:]
+	}
+}
+
+func only(words []string) string {
+	if len(words) != 1 {
+		return ""
+	}
+	return words[0]
 }
 
 // Suggest returns a hint for a person who wrote word: the nearest allowed word, or all of them if
@@ -62,7 +92,13 @@ func Suggest(word string, allowed []string) string {
 
 // distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into
 // b (optimal string alignment, bytewise: names are ASCII).
-func distance(a, b string) int {
+func distance(a, b string) int { return distances(a, b)[len(b)] }
+
+// prefixDistance returns the distance from a to the beginning of b that is nearest to it.
+func prefixDistance(a, b string) int { return slices.Min(distances(a, b)) }
+
+// distances returns the distance from a to each beginning of b, the empty one included.
+func distances(a, b string) []int {
 	var before []int // the row before last, for swaps
 	last := make([]int, len(b)+1)
 	for j := range last {
@@ -83,5 +119,5 @@ func distance(a, b string) int {
 		}
 		before, last = last, row
 	}
-	return last[len(b)]
+	return last
 }

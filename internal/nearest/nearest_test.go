@@ -13,6 +13,29 @@ func TestWord(t *testing.T) {
 		"capacity": "",
 		"on_fail":  "on_failure",
 		"tool":     "", // it may be one of two
+		"failure":  "on_failure",
+		"on_fial":  "on_failure",
+		"timeuot":  "timeout",
+		"limit":    "tool_limit",
+		"limt":     "tool_limit",
+	} {
+		if got := Word(word, allowed); got != want {
+			t.Errorf("Word(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestAPartOfAWordMayHaveATypingError(t *testing.T) {
+	allowed := []string{"name", "description", "version", "monitor", "timeout_seconds", "max_retries", "retry_backoff_minutes"}
+	for word, want := range map[string]string{
+		"timout":  "timeout_seconds",
+		"timeout": "timeout_seconds",
+		"retries": "max_retries",
+		"backoff": "retry_backoff_minutes",
+		"retry":   "retry_backoff_minutes", // its beginning counts more than a part with an error
+		"seconds": "timeout_seconds",
+		"minute":  "retry_backoff_minutes",
+		"time_ms": "",
 	} {
 		if got := Word(word, allowed); got != want {
 			t.Errorf("Word(%q) = %q, want %q", word, got, want)

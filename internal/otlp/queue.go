@@ -36,9 +36,9 @@ type Queue struct {
 
 // Counts are the numbers of a queue's spans.
 type Counts struct {
-	Sent    uint64 `json:"sent"`
-	Dropped uint64 `json:"dropped"`         // the queue was full, or the collector did not accept them
-	Error   string `json:"error,omitempty"` // of the last batch that was not accepted; "": the last batch was
+	Sent    uint64 `json:"sent" doc:"Spans that the collector accepted." example:"1024"`
+	Dropped uint64 `json:"dropped" doc:"Spans that were lost, because the queue was full or the collector did not accept them." example:"0"`
+	Error   string `json:"error,omitempty" doc:"The error of the last batch that was not accepted." example:"connection refused"`
 }
 
 // NewQueue starts the goroutine, which Close ends. The queue owns the client from then on.

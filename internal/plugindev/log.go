@@ -37,7 +37,7 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 		value := a.Value.String()
 		values[a.Key] = value
 		switch {
-		case value == "" || slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey}, a.Key):
+		case value == "" || slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey, dialect.EachHookKey}, a.Key):
 		case strings.HasPrefix(value, a.Key+" "): // such as "exit code 3" of the key exit
 			rest = append(rest, value)
 		default:

@@ -259,6 +259,9 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)
 		}
+		if s.Err.Kind == hook.Unavailable || s.Err.Kind == hook.Outdated {
+			attrs = append(attrs, dialect.EachHookKey, true)
+		}
 		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", attrs...)
 	}
 }
@@ -273,7 +276,11 @@ func FailureFix(e *hook.Error) string {
 			key = "tool_timeout"
 		}
 		return fmt.Sprintf("give it more time: set %s in [%s] of the configuration", key, document.KeyPath("plugins", e.Plugin))
-	case hook.Garbled, hook.TooLarge:
+	case hook.TooLarge:
+		return fmt.Sprintf("the plugin must send less, for example only the fields that it changes; tell its author, or disable it with `patchbay plugin disable %s`", e.Plugin)
+	case hook.Outdated:
+		return "install a release of the plugin that is made for this version of its protocol"
+	case hook.Garbled:
 		return fmt.Sprintf("the plugin does not follow its protocol, and `patchbay plugin test %s` shows where; tell its author, or disable it with `patchbay plugin disable %s`",
 			e.Plugin, e.Plugin)
 	}

@@ -13,8 +13,8 @@ import (
 
 // A Manifest is the file in which a plugin describes itself.
 type Manifest struct {
-	Path string `json:"path"`
-	Text string `json:"text"` // the current text, without secrets; a long text is cut
+	Path string `json:"path" doc:"The file." example:"/home/mira/.local/share/kaged/plugins/notes/manifest.yaml"`
+	Text string `json:"text" doc:"Its present text, without secrets; cut after 64 KiB." example:"name: notes\nversion: 1.0.0\n"`
 }
 
 const (

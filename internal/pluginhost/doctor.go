@@ -24,19 +24,19 @@ const (
 
 // A Finding is one problem, and how to fix it.
 type Finding struct {
-	Severity Severity `json:"severity"`
-	Plugin   string   `json:"plugin"`
-	Dialect  string   `json:"dialect"`
-	Where    string   `json:"where"` // a file, with line and column if they are known
-	Problem  string   `json:"problem"`
-	Fix      string   `json:"fix"`
-	Action   Action   `json:"action,omitzero"` // what fixes it at once; zero: nothing does
+	Severity Severity `json:"severity" enum:"error,warning,info" doc:"Only an error makes a diagnosis not ok." example:"error"`
+	Plugin   string   `json:"plugin" doc:"The plugin; empty if the finding is not about a plugin." example:"shout"`
+	Dialect  string   `json:"dialect" doc:"The plugin's protocol; may be empty." example:"dotagent"`
+	Where    string   `json:"where" doc:"A file, with line and column if they are known." example:"/home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
+	Problem  string   `json:"problem" doc:"What is wrong, as text." example:"it is not executable"`
+	Fix      string   `json:"fix" doc:"How to fix it; may be empty." example:"chmod +x /home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
+	Action   Action   `json:"action,omitzero" doc:"A request that fixes it; absent if there is none."`
 }
 
 // An Action fixes a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
 type Action struct {
-	Kind   string `json:"kind"` // executable | enable | restart
-	Plugin string `json:"plugin"`
+	Kind   string `json:"kind" enum:"executable,enable,restart" doc:"executable and restart are routes of the plugin; enable is a change of the configuration." example:"executable"`
+	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME if its name is ambiguous." example:"dotagent:shout"`
 }
 
 // The kinds of actions.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // sleepers installs mine plugins that record their calls, and hang when they are asked for their
@@ -76,7 +77,7 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 	home.sleepers("one", "two", "three")
 	host := home.open()
 	t.Run("of one plugin; the others are not asked", func(t *testing.T) {
-		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx, "two") })
+		home.hanging(1, func(ctx context.Context) error { return host.CheckHealth(ctx, "two") })
 		if got := home.asked(); len(got) != 1 || got[0] != "two" {
 			t.Errorf("asked: %v", got)
 		}
@@ -84,8 +85,8 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 		wantHealth(t, host, "one", "unknown")
 	})
 	t.Run("of all plugins", func(t *testing.T) {
-		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx) })
-		if got := home.asked(); len(got) != 4 { // one after another, the first would have used all of the time
+		home.hanging(4, func(ctx context.Context) error { return host.CheckHealth(ctx) })
+		if got := home.asked(); len(got) != 4 {
 			t.Errorf("asked: %v", got)
 		}
 		for _, name := range []string{"one", "two", "three"} {
@@ -99,12 +100,19 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 	})
 }
 
-func within(t *testing.T, d time.Duration, f func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	if err := f(ctx); err != nil {
-		t.Fatal(err)
+// hanging calls f, and lets its deadline pass as soon as the plugins were asked for their health n
+// times in all. If they were asked one after another, this would never happen, because the first
+// one hangs.
+func (h house) hanging(n int, f func(context.Context) error) {
+	h.t.Helper()
+	ctx := plugtest.NewRipening(h.t.Context(), time.Second)
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	for end := time.Now().Add(time.Minute); len(h.asked()) < n && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	}
+	ctx.Ripen()
+	if err := <-done; err != nil {
+		h.t.Fatal(err)
 	}
 }
 

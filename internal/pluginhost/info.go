@@ -16,83 +16,83 @@ import (
 
 // PluginInfo describes one plugin, as `patchbay plugin list --json` prints it.
 type PluginInfo struct {
-	Name        string        `json:"name"`
-	Dialect     string        `json:"dialect"`
-	Version     string        `json:"version"`
-	Description string        `json:"description"`
-	Path        string        `json:"path"`
-	Project     string        `json:"project"` // the root of the project that contains it; "": it is the user's own
-	State       dialect.State `json:"state"`
-	Hooks       []string      `json:"hooks"` // the dialect's names
-	HookCount   int           `json:"-"`     // a plugin may have several hooks of one name
-	Tools       []string      `json:"tools"` // full names
-	Commands    []string      `json:"commands"`
-	Methods     []string      `json:"methods"`
-	Kinds       []string      `json:"kinds"`
-	Priority    int           `json:"priority"`
-	Pid         *int          `json:"pid"`    // nil: no process
-	Error       *string       `json:"error"`  // why the plugin is not ready, or what is wrong with it now
-	Health      string        `json:"health"` // ok | restarting | failing | stopped | unknown, or the dialect's own word; its state if it is not ready
-	Trust       trust.State   `json:"trust"`  // by patchbay.lock; "": it has no files that could be recorded
+	Name        string        `json:"name" doc:"The name under which it is shown and called." example:"words"`
+	Dialect     string        `json:"dialect" doc:"Its protocol." example:"scaffold"`
+	Version     string        `json:"version" doc:"Its version; empty if it declares none." example:"1.2.0"`
+	Description string        `json:"description" doc:"Its description." example:"counts words"`
+	Path        string        `json:"path" doc:"Its file or directory." example:"/home/mira/.local/scaffold/plugins/words.py"`
+	Project     string        `json:"project" doc:"The root of the project that it belongs to; empty if it is the user's own." example:""`
+	State       dialect.State `json:"state" enum:"ready,broken,disabled,skipped,unsupported" doc:"Whether it works." example:"ready"`
+	Hooks       []string      `json:"hooks" doc:"Its hooks, by their names in the dialect." example:"[\"preprocess_prompt\"]"`
+	HookCount   int           `json:"-"` // a plugin may have several hooks of one name
+	Tools       []string      `json:"tools" doc:"The full names of its tools." example:"[\"plugin_words_count\"]"`
+	Commands    []string      `json:"commands" doc:"Its own commands." example:"[\"words\"]"`
+	Methods     []string      `json:"methods" doc:"Its own methods." example:"[\"notes.count\"]"`
+	Kinds       []string      `json:"kinds" doc:"Its kinds, if it is a dotagent plugin." example:"[\"sink\"]"`
+	Priority    int           `json:"priority" doc:"Its place in the order in which plugins are called at a point." example:"500"`
+	Pid         *int          `json:"pid" doc:"Its process id; null if it has no process now." example:"22188"`
+	Error       *string       `json:"error" doc:"Why it is not ready, or why it last died; null if there is no error." example:"it ended with exit code 3"`
+	Health      string        `json:"health" doc:"The health of its process: ok, restarting, failing, stopped, unknown if it was not asked, or a word of its dialect. Without a process, its state." example:"ok"`
+	Trust       trust.State   `json:"trust" doc:"Whether its files are as recorded in patchbay.lock; empty if it has no files to record." example:"trusted"`
 }
 
 // PluginDetail is everything that the host knows about one plugin.
 type PluginDetail struct {
 	PluginInfo
-	Author       string       `json:"author"`
-	License      string       `json:"license"`
-	Homepage     string       `json:"homepage"`
-	Protocol     string       `json:"protocol_version"` // of its dialect's protocol; "": the plugin does not say
-	Wiring       []Wire       `json:"wiring"`
-	Knobs        []Knob       `json:"knobs"`
-	ConfigFiles  []string     `json:"config_files"` // the files with its config; a value of a later file replaces that of an earlier one
-	Enabled      bool         `json:"enabled"`      // false: disabled by the configuration
-	Manifest     *Manifest    `json:"manifest"`     // nil: it has none
-	Capabilities []Capability `json:"capabilities"`
-	Mounts       []Mount      `json:"mounts"` // empty if it is not confined, or was not started yet
-	Counters     Counters     `json:"counters"`
-	Recent       []uint32     `json:"recent_us"` // how long the last calls took, oldest first
-	Denials      []Denied     `json:"denials"`   // what its sandbox refused, oldest first
+	Author       string       `json:"author" doc:"Its author; may be empty." example:"Mira Okonkwo"`
+	License      string       `json:"license" doc:"Its license; may be empty." example:"MIT"`
+	Homepage     string       `json:"homepage" doc:"Its homepage; may be empty." example:"https://example.org/words"`
+	Protocol     string       `json:"protocol_version" doc:"The version of its dialect's protocol; empty if it declares none." example:"1"`
+	Wiring       []Wire       `json:"wiring" doc:"Its hooks, in the order of the points."`
+	Knobs        []Knob       `json:"knobs" doc:"Its settings that a person may change."`
+	ConfigFiles  []string     `json:"config_files" doc:"The files with config for it. Values of later files replace those of earlier ones." example:"[\"/home/mira/.config/patchbay/config.toml\"]"`
+	Enabled      bool         `json:"enabled" doc:"Whether the configuration enables it." example:"true"`
+	Manifest     *Manifest    `json:"manifest" doc:"The file in which it describes itself; null if its dialect has none."`
+	Capabilities []Capability `json:"capabilities" doc:"The capabilities that it declares."`
+	Mounts       []Mount      `json:"mounts" doc:"The files that it really sees; empty if it is not confined, or was not started yet."`
+	Counters     Counters     `json:"counters" doc:"Counters since the daemon started."`
+	Recent       []uint32     `json:"recent_us" doc:"How many microseconds its last calls took, up to 64, the oldest first." example:"[412,388,1024]"`
+	Denials      []Denied     `json:"denials" doc:"What its sandbox refused, up to 50 different things, the oldest first."`
 
-	ConfigSchema json.RawMessage   `json:"config_schema"` // null: it declares none
-	Config       map[string]any    `json:"config"`        // in force, with placeholders for secrets
-	ConfigUser   map[string]any    `json:"config_user"`   // the part from config.toml, with placeholders for secrets
-	ConfigFrom   map[string]string `json:"config_from"`   // user or project, for each name in Config
+	ConfigSchema json.RawMessage   `json:"config_schema" doc:"JSON Schema of its config; null if it declares none." example:"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}}}"`
+	Config       map[string]any    `json:"config" doc:"Its config in force. A secret is shown as …" example:"{\"level\":3,\"api_key\":\"…\"}"`
+	ConfigUser   map[string]any    `json:"config_user" doc:"The part of its config that is in config.toml. A change of the configuration replaces this part." example:"{\"level\":3,\"api_key\":\"…\"}"`
+	ConfigFrom   map[string]string `json:"config_from" doc:"Where each value in config comes from: user (config.toml) or project." example:"{\"level\":\"user\",\"api_key\":\"user\"}"`
 
-	CommandDocs   []dialect.CommandDoc   `json:"command_docs"`
-	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
+	CommandDocs   []dialect.CommandDoc   `json:"command_docs" doc:"The descriptions of its commands."`
+	Notifications []dialect.Notification `json:"notifications" doc:"Its last notifications, up to 100, the oldest first."`
 
-	Lock TrustDetail `json:"lock"`
+	Lock TrustDetail `json:"lock" doc:"Its entry in patchbay.lock."`
 
-	Problems []dialect.Problem `json:"problems"`
-	Warnings []dialect.Problem `json:"warnings"`
+	Problems []dialect.Problem `json:"problems" doc:"Errors in its files."`
+	Warnings []dialect.Problem `json:"warnings" doc:"Warnings about its files."`
 }
 
 // A Wire is one hook at one point.
 type Wire struct {
-	Hook      string     `json:"hook"`
-	Point     hook.Point `json:"point"`
-	Mode      hook.Mode  `json:"mode"`
-	Priority  int        `json:"priority"`
-	Connected bool       `json:"connected"` // by the configuration, not by its protocol
-	For       string     `json:"for"`       // what the hook is limited to, such as a pattern of commands; "": nothing
-	OwnMode   string     `json:"own_mode"`  // the protocol's word for the hook's mode; "": it has none
-	TimeoutMS int64      `json:"timeout_ms"`
+	Hook      string     `json:"hook" doc:"The hook, by its name in the dialect." example:"preprocess_prompt"`
+	Point     hook.Point `json:"point" doc:"The point at which it is called." example:"turn.input"`
+	Mode      hook.Mode  `json:"mode" enum:"chain,first,gate,notify" doc:"The point's mode." example:"chain"`
+	Priority  int        `json:"priority" doc:"Its place in the order of the point." example:"500"`
+	Connected bool       `json:"connected" doc:"Connected by the configuration, not by the plugin." example:"false"`
+	For       string     `json:"for" doc:"What it is limited to, such as a pattern of commands; empty: no limit." example:"git *"`
+	OwnMode   string     `json:"own_mode" doc:"The mode in the words of its protocol; may be empty." example:"transform"`
+	TimeoutMS int64      `json:"timeout_ms" doc:"The time limit of a call, in milliseconds." example:"5000"`
 }
 
 // A Capability is something that a plugin declares it needs, and whether the system enforces it.
 type Capability struct {
-	Capability string `json:"capability"`
-	Status     string `json:"status"` // enforced | partial | not_enforced
-	Reason     string `json:"reason"`
+	Capability string `json:"capability" doc:"The capability, in the words of its dialect." example:"net:example.org:443"`
+	Status     string `json:"status" enum:"enforced,partial,not_enforced" doc:"Whether the sandbox enforces it." example:"enforced"`
+	Reason     string `json:"reason" doc:"How it is enforced, or why it is not; may be empty." example:"by a network namespace"`
 }
 
 // A Mount is a file or directory that a confined plugin sees, with everything below it. The plugin
 // sees nothing else.
 type Mount struct {
-	Path    string `json:"path"`
-	Access  string `json:"access"`  // read | execute | write; execute and write include read
-	Because string `json:"because"` // why it is mounted: a capability, or what it is
+	Path    string `json:"path" doc:"A file, or a directory with everything below it." example:"/usr"`
+	Access  string `json:"access" enum:"read,execute,write,missing" doc:"execute and write include read; missing may be read, but does not exist." example:"execute"`
+	Because string `json:"because" doc:"The capability that grants it, or what it is." example:"system"`
 }
 
 // System reports whether every confined plugin has this mount.
@@ -102,12 +102,12 @@ func (m Mount) System() bool {
 
 // Counters counts the calls and other events of a plugin since the host was opened.
 type Counters struct {
-	Calls                int64 `json:"calls"`
-	Errors               int64 `json:"errors"`
-	Timeouts             int64 `json:"timeouts"`
-	Restarts             int   `json:"restarts"`
-	Notifications        int64 `json:"notifications"`
-	NotificationsDropped int64 `json:"notifications_dropped"`
+	Calls                int64 `json:"calls" doc:"Calls that have ended." example:"128"`
+	Errors               int64 `json:"errors" doc:"Calls that failed." example:"2"`
+	Timeouts             int64 `json:"timeouts" doc:"Calls that took too long." example:"1"`
+	Restarts             int   `json:"restarts" doc:"How often its process was started again." example:"1"`
+	Notifications        int64 `json:"notifications" doc:"Notifications that it sent." example:"7"`
+	NotificationsDropped int64 `json:"notifications_dropped" doc:"Notifications that came too fast, or are not declared." example:"0"`
 }
 
 // Plugins lists every plugin that was found, including those that are not running. It answers from
@@ -188,7 +188,11 @@ func (h *Host) info(e *entry) PluginInfo {
 		p.Tools = append(p.Tools, t.Name)
 	}
 	p.HookCount = len(p.Hooks)
-	if w := e.wiring(); w != nil {
+	w := e.wiring()
+	if d, ok := e.dialect.(dialect.Declarer); ok && w == nil && e.state == dialect.Skipped {
+		w, _ = d.Declared(e.found, e.err)
+	}
+	if w != nil {
 		p.HookCount = max(p.HookCount, countHooks(w.Hooks()))
 	}
 	err := e.err

@@ -16,8 +16,8 @@ import (
 // A Knob is a setting that a plugin offers to its user, with its current value.
 type Knob struct {
 	dialect.Knob
-	Value  json.RawMessage `json:"value"`  // null: it has no value
-	Source string          `json:"source"` // default | user | project; "": it has no value
+	Value  json.RawMessage `json:"value" doc:"Its present value; null if it has none. A secret is shown as …" example:"3"`
+	Source string          `json:"source" doc:"default, user or project; empty if it has no value." example:"user"`
 }
 
 // ErrBadValue is wrapped by the error for a value that the knob or the plugin's config does not
@@ -33,12 +33,12 @@ type KnobSetting struct {
 
 // A KnobChange is the result of SetKnob.
 type KnobChange struct {
-	Plugin    string `json:"plugin"`
-	Knob      Knob   `json:"knob"`      // with its current value; the project's value comes first if both files have one
-	File      string `json:"file"`      // the file that was written
-	Backup    string `json:"backup"`    // a copy of the old file; "": the file did not change, or did not exist
-	Changed   bool   `json:"changed"`   // the file changed
-	Restarted bool   `json:"restarted"` // the plugin was restarted and works with the new value
+	Plugin    string `json:"plugin" doc:"The plugin." example:"notes"`
+	Knob      Knob   `json:"knob" doc:"The knob with its present value. A value in the project's file comes before one in the user's."`
+	File      string `json:"file" doc:"Where the value was written." example:"/home/mira/.config/patchbay/config.toml"`
+	Backup    string `json:"backup" doc:"The old file; empty if nothing changed, or there was no file." example:"/home/mira/.config/patchbay/config.toml.patchbay.bak"`
+	Changed   bool   `json:"changed" doc:"Whether the file changed." example:"true"`
+	Restarted bool   `json:"restarted" doc:"Whether the plugin was restarted and works." example:"true"`
 }
 
 // knobs returns a plugin's knobs with their values.

@@ -24,10 +24,10 @@ type tally struct {
 
 // A Denied is one thing that a plugin's sandbox refused.
 type Denied struct {
-	Time   time.Time `json:"time"`   // the last time
-	What   string    `json:"what"`   // such as "connection to 192.0.2.7:443"
-	Detail string    `json:"detail"` // the capability that would have allowed it, such as "net:192.0.2.7:443"; may be ""
-	Count  int       `json:"count"`  // how often
+	Time   time.Time `json:"time" doc:"When it last happened." example:"2026-11-16T06:00:19Z"`
+	What   string    `json:"what" doc:"What it tried." example:"connection to 192.0.2.7:443"`
+	Detail string    `json:"detail" doc:"The capability that would have allowed it; may be empty." example:"net:192.0.2.7:443"`
+	Count  int       `json:"count" doc:"How often." example:"3"`
 }
 
 // keptDenials is how many different denials of a plugin are stored.

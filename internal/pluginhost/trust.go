@@ -201,14 +201,14 @@ func (e *entry) granted(list []capability.Capability) []capability.Capability {
 
 // TrustDetail is what patchbay.lock says about a plugin.
 type TrustDetail struct {
-	File         string         `json:"file"` // the lock
-	Recorded     *time.Time     `json:"recorded"`
-	Source       string         `json:"source"`
-	Ref          string         `json:"ref"`
-	Commit       string         `json:"commit"`
-	Capabilities []string       `json:"capabilities"` // those that were granted
-	Withheld     []string       `json:"withheld"`     // declared, but not granted
-	Changes      []trust.Change `json:"changes"`      // of its files
+	File         string         `json:"file" doc:"The lock." example:"/home/mira/.config/patchbay/patchbay.lock"`
+	Recorded     *time.Time     `json:"recorded" doc:"When it was recorded; null if it was not." example:"2026-11-16T06:00:19Z"`
+	Source       string         `json:"source" doc:"The source of the plugin; may be empty." example:"https://example.org/words.git"`
+	Ref          string         `json:"ref" doc:"The branch or tag; may be empty." example:"v1.2.0"`
+	Commit       string         `json:"commit" doc:"The commit; may be empty." example:"1f2e3d4c5b6a"`
+	Capabilities []string       `json:"capabilities" doc:"The granted capabilities." example:"[\"net:example.org:443\"]"`
+	Withheld     []string       `json:"withheld" doc:"Declared capabilities that are not granted." example:"[\"exec:git\"]"`
+	Changes      []trust.Change `json:"changes" doc:"Its files that have changed since they were recorded."`
 }
 
 func (h *Host) trustDetail(e *entry) TrustDetail {

@@ -22,6 +22,7 @@ var ErrClosed = errors.New("process group is closed")
 type Group struct {
 	log      *slog.Logger
 	marks    *marks            // the marks of the processes
+	sweeper  guard.Sweeper     // kills processes by their marks
 	guardian guardian          // kills all processes if the host ends without Close
 	programs *program.Resolver // finds the program of a Spec
 	inherit  sync.Once         // sets close-on-exec on the descriptors that the host inherited
@@ -106,7 +107,7 @@ func (g *Group) close() error {
 		}
 		p.release()
 	}
-	stuck += guard.Sweep(g.marks.all())
+	stuck += g.sweeper.Sweep(g.marks.all())
 	if err := g.cgroups.Close(); err != nil {
 		g.log.Warn("a cgroup is left behind", "err", err)
 	}

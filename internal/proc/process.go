@@ -179,7 +179,7 @@ func (p *Process) killLeftovers() {
 	}
 	p.signalGroup(sigKill)
 	p.limits.Kill()
-	guard.Sweep(p.group.marks.one(p.mark))
+	p.group.sweeper.Sweep(p.group.marks.one(p.mark))
 }
 
 // spares reports whether processes that the leader has left behind may go on.

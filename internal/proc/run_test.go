@@ -53,14 +53,17 @@ func TestRun(t *testing.T) {
 
 func TestRunTimeout(t *testing.T) {
 	g := newGroup(t)
-	short := func() (context.Context, context.CancelFunc) {
-		return context.WithTimeout(t.Context(), 300*time.Millisecond)
+	// late makes a call whose deadline passes when the program is up.
+	late := func(c Call) (*Result, error) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		s := fake(t, "speaks-then-hangs")
+		s.Log = func(string) { cancel(context.DeadlineExceeded) }
+		return g.Run(ctx, s, c)
 	}
 
 	t.Run("SIGTERM ends it, and the error is the context's", func(t *testing.T) {
-		ctx, cancel := short()
-		defer cancel()
-		result, err := g.Run(ctx, fake(t, "hang"), Call{Grace: patience})
+		result, err := late(Call{Grace: patience})
 		if !errors.Is(err, context.DeadlineExceeded) || result.Exit.Signal != "SIGTERM" {
 			t.Errorf("%+v, %v", result, err)
 		}
@@ -103,9 +106,7 @@ func TestRunTimeout(t *testing.T) {
 		}
 	})
 	t.Run("a payload that is not read does not block the call", func(t *testing.T) {
-		ctx, cancel := short()
-		defer cancel()
-		if _, err := g.Run(ctx, fake(t, "hang"), Call{Stdin: make([]byte, 4<<20)}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := late(Call{Stdin: make([]byte, 4<<20)}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 	})

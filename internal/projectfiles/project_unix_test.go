@@ -73,7 +73,7 @@ func (b *bed) wants(want State) Status {
 	return st
 }
 
-// TestTooManyPrompts: what is left out of a directory with many files is reported.
+// TestTooManyPrompts: a problem says that prompts of a directory with many files are left out.
 func TestTooManyPrompts(t *testing.T) {
 	b := newBed(t)
 	for i := range maxPrompts + 1 {

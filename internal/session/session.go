@@ -20,20 +20,20 @@ var ErrNotFound = errors.New("session not found")
 
 // A Session is a conversation with the agent.
 type Session struct {
-	ID         string    `json:"id"` // ses_, and letters and digits that sort by time; for another agent's session see [HostID]
-	Plugins    []string  `json:"plugins"`
-	WorkingDir string    `json:"working_dir"`
-	CreatedAt  time.Time `json:"created_at"`
-	Title      string    `json:"title"`
+	ID         string    `json:"id" doc:"Its id." example:"ses_01jz"` // ses_, and letters and digits that sort by time; for another agent's session see [HostID]
+	Plugins    []string  `json:"plugins" doc:"The Python plugins that are active in it, in this order." example:"[\"sign\"]"`
+	WorkingDir string    `json:"working_dir" doc:"The directory of its tools." example:"/home/mira/notes"`
+	CreatedAt  time.Time `json:"created_at" doc:"When it was created." example:"2026-11-16T06:00:19Z"`
+	Title      string    `json:"title" doc:"The title; may be empty." example:"words in notes.md"`
 
 	// From says where one of Patchbay's own sessions comes from: [FromChat] or [FromHTTP]. It is ""
 	// if an earlier version made the session.
-	From string `json:"from,omitempty"`
+	From string `json:"from,omitempty" doc:"chat, if it was begun in the chat; else absent." example:"chat"`
 
 	// The next two are set for a session of another agent, such as Claude Code, that sends its
 	// events to Patchbay.
-	Host        string `json:"host,omitempty"`         // the name of the agent; "": a session of Patchbay itself
-	HostSession string `json:"host_session,omitempty"` // the agent's own id of the session
+	Host        string `json:"host,omitempty" doc:"The other agent that it belongs to; absent if it is Patchbay's own." example:"claude"`
+	HostSession string `json:"host_session,omitempty" doc:"Its id in another agent." example:"0b9d7f"`
 }
 
 // Origin returns where the session comes from: the other agent, or From.
@@ -74,12 +74,12 @@ func SameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
 // An Entry is one line of a session's transcript. Exactly one of Message, Compaction and Status is
 // set.
 type Entry struct {
-	Sequence   uint64         `json:"seq"`
-	Time       time.Time      `json:"time"`
-	Turn       string         `json:"turn"`
-	Message    *model.Message `json:"message,omitempty"`
-	Compaction *Compaction    `json:"compaction,omitempty"`
-	Status     Status         `json:"status,omitempty"`
+	Sequence   uint64         `json:"seq" doc:"Its place in the transcript." example:"7"`
+	Time       time.Time      `json:"time" doc:"When it was written." example:"2026-11-16T06:00:19Z"`
+	Turn       string         `json:"turn" doc:"The turn that it belongs to." example:"turn_01jz"`
+	Message    *model.Message `json:"message,omitempty" doc:"The message."`
+	Compaction *Compaction    `json:"compaction,omitempty" doc:"How the conversation was made shorter."`
+	Status     Status         `json:"status,omitempty" enum:"began,done,failed,skipped,interrupted" doc:"The state of the turn." example:"done"`
 }
 
 // A Status says how far a turn has come.
@@ -97,11 +97,11 @@ const (
 
 // A Compaction replaces everything before it by fewer messages.
 type Compaction struct {
-	Strategy string          `json:"strategy"` // drop | summarize | delegate | checkpoint
-	Trigger  string          `json:"trigger"`  // auto | manual
-	By       string          `json:"by,omitempty"`
-	Messages []model.Message `json:"messages"` // the messages that replace the earlier ones
-	Before   int             `json:"before"`   // how many messages were replaced
+	Strategy string          `json:"strategy" doc:"The method: drop, summarize, delegate or checkpoint." example:"summarize"`
+	Trigger  string          `json:"trigger" doc:"auto or manual." example:"auto"`
+	By       string          `json:"by,omitempty" doc:"What made it shorter: a plugin, or the agent." example:"agent"`
+	Messages []model.Message `json:"messages" nullable:"true" doc:"The messages that the conversation continues with."`
+	Before   int             `json:"before" doc:"How many messages were replaced." example:"42"`
 }
 
 // A BusyError reports that a turn of the session is running in another process, or that the

@@ -245,8 +245,8 @@ func digestOf(files []File) string {
 
 // A Change is a changed file.
 type Change struct {
-	Path string `json:"path"`
-	Kind string `json:"kind"` // added | removed | changed
+	Path string `json:"path" doc:"The file." example:"words.py"`
+	Kind string `json:"kind" enum:"added,removed,changed" doc:"What has changed." example:"changed"`
 }
 
 // Compare lists what has changed, in the order of the paths.

@@ -143,8 +143,8 @@ func (s *screen) nextQuestion() tea.Msg {
 	}
 }
 
-// refusal is what the model reads if the user refuses.
-const refusal = "the user refused this call"
+// Refusal is what the model reads if the user refuses.
+const Refusal = "the user refused this call"
 
 // answer answers the first question.
 func (s *screen) answer(a chat.Approval) { s.answerAll(a, func(*question) bool { return false }) }

@@ -85,7 +85,7 @@ func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	case "p", "P":
 		s.remember()
 	case "n", "N", "esc":
-		s.answer(chat.Approval{Reason: refusal})
+		s.answer(chat.Approval{Reason: Refusal})
 	case "i", "I":
 		q.instead = newInputBox(s.look)
 		q.instead.area.Placeholder = "What should be done instead?"
@@ -104,7 +104,7 @@ func (s *screen) insteadKey(q *question, msg tea.KeyPressMsg) tea.Cmd {
 	case "enter":
 		if text := strings.TrimSpace(q.instead.text()); text != "" {
 			s.printUser(text)
-			s.answer(chat.Approval{Reason: refusal + ", and says what to do instead: " + text})
+			s.answer(chat.Approval{Reason: Refusal + ", and says what to do instead: " + text})
 		}
 		return nil
 	}

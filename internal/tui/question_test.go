@@ -35,7 +35,7 @@ func (d *driver) ask(ctx context.Context, tool, args string) *asked {
 
 func TestQuestion(t *testing.T) {
 	for key, want := range map[string]chat.Approval{
-		"y": {Allowed: true}, "a": {Allowed: true}, "n": {Reason: refusal}, "esc": {Reason: refusal},
+		"y": {Allowed: true}, "a": {Allowed: true}, "n": {Reason: Refusal}, "esc": {Reason: Refusal},
 	} {
 		t.Run(key+" answers it", func(t *testing.T) {
 			drive(t, func(d *driver) {

@@ -305,6 +305,14 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 			Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, context.Cause(p.ctx) }})
 		return p.interrupted("")
 	},
+	"slow": func(p *player) (*chat.Result, error) { // one plugin answers late, and then the model does
+		p.fire(hook.ToolBefore, `{}`, hook.Hook{Plugin: "guard", Dialect: "mine", Name: "pretool",
+			Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, p.wait() }})
+		if err := p.wait(); err != nil {
+			return p.interrupted("")
+		}
+		return p.done("")
+	},
 	"retry": func(p *player) (*chat.Result, error) {
 		p.say("void text")
 		p.emit(chat.Event{Type: chat.Retrying, Text: "the stream broke off"})

@@ -3,6 +3,8 @@ package tui
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,20 +16,52 @@ import (
 
 // The tests in this file are about the terminal's scrollback, so they look at a real one.
 
-// once checks that lines are exactly once in the scrollback and the screen together.
+// once waits until each text occurs exactly once in the scrollback and the screen together.
 func (term *terminal) once(texts ...string) {
 	term.t.Helper()
-	all := term.all()
-	for _, text := range texts {
-		if n := strings.Count(all, text); n != 1 {
-			term.t.Errorf("%q occurs %d times:\n%s", text, n, all)
-		}
+	term.await(fmt.Sprintf("%q, once each", texts), term.all, onceIn(texts))
+}
+
+// onceIn reports whether each text occurs exactly once.
+func onceIn(texts []string) func(all string) bool {
+	return func(all string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Count(all, text) != 1 })
 	}
 }
 
-// cursor returns the row of the cursor.
-func (term *terminal) cursor() string {
-	return strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_y}"))
+// nowhere waits until no text occurs in the scrollback or on the screen.
+func (term *terminal) nowhere(texts ...string) {
+	term.t.Helper()
+	term.await(fmt.Sprintf("none of %q", texts), term.all, func(all string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(all, text) })
+	})
+}
+
+// numbered returns n texts that differ in their number.
+func numbered(format string, n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprintf(format, i))
+	}
+	return texts
+}
+
+// cursorRow returns the row of the cursor, which waits in the input.
+func (term *terminal) cursorRow() (row int) {
+	term.t.Helper()
+	term.until("the cursor in the input", func(string) bool {
+		at, screen, _ := strings.Cut(term.tmux("display-message", "-p", "#{cursor_y}", ";", "capture-pane", "-p"), "\n")
+		lines := strings.Split(screen, "\n")
+		var err error
+		row, err = strconv.Atoi(at)
+		return err == nil && row < len(lines) && strings.Contains(lines[row], "Ask anything")
+	})
+	return row
+}
+
+// cursorStays waits until the cursor is in the row again.
+func (term *terminal) cursorStays(row int) {
+	term.t.Helper()
+	term.until(fmt.Sprintf("the cursor in row %d of the input", row), func(string) bool { return term.cursorRow() == row })
 }
 
 func TestAFormIsDrawnOnce(t *testing.T) {
@@ -45,9 +79,7 @@ func TestAFormIsDrawnOnce(t *testing.T) {
 	term.once("What should it do?")
 	term.keys("C-c")
 	term.prompt()
-	if all := term.all(); strings.Contains(all, "Name of the plugin") || strings.Contains(all, "What should it do?") {
-		t.Errorf("the form was left behind:\n%s", all)
-	}
+	term.nowhere("Name of the plugin", "What should it do?")
 	term.once("Ask anything")
 }
 
@@ -56,16 +88,13 @@ func TestALongAnswerScrolls(t *testing.T) {
 	term.prompt()
 	term.keys("essay", "Enter")
 	term.sees("essay line 060")
-	if all := term.all(); !strings.Contains(all, "essay line 000") {
-		t.Errorf("the first lines are not in the scrollback while the rest comes:\n%s", all)
-	}
+	term.await("the first lines in the scrollback while the rest comes", term.all, func(all string) bool {
+		return strings.Contains(all, "essay line 000")
+	})
 	term.openGate()
 	term.sees("the essay ends", "Ask anything")
 	term.until("the end", func(s string) bool { return !strings.Contains(s, "esc interrupts") })
-	for i := range 120 {
-		term.once(fmt.Sprintf("essay line %03d", i))
-	}
-	term.once("the essay ends", "Ask anything")
+	term.once(append(numbered("essay line %03d", 120), "the essay ends", "Ask anything")...)
 }
 
 func TestTheScreenIsCleared(t *testing.T) {
@@ -99,13 +128,11 @@ func TestThePromptStays(t *testing.T) {
 			return strings.Contains(s, "Ask anything") && strings.Count(term.all(), "clear the screen, ") == i+1
 		})
 	}
-	row := term.cursor()
+	row := term.cursorRow()
 	term.keys("hello", "Enter")
 	term.sees("you said: hello", "tokens in")
 	term.prompt()
-	if now := term.cursor(); now != row {
-		t.Errorf("after a turn the cursor is in row %s, it was in %s:\n%s", now, row, term.screen())
-	}
+	term.cursorStays(row)
 }
 
 func TestAResizedTerminal(t *testing.T) {
@@ -134,9 +161,7 @@ func TestALineThatIsWiderThanMeasured(t *testing.T) {
 	term.once("Go on with which session?")
 	term.keys("Escape")
 	term.prompt()
-	if all := term.all(); strings.Contains(all, "Go on with") || strings.Contains(all, "thumbs") {
-		t.Errorf("the list was left behind:\n%s", all)
-	}
+	term.nowhere("Go on with", "thumbs")
 }
 
 // TestATerminalThatBecomesNarrower: finished lines are drawn over rows that held the rules around
@@ -153,9 +178,9 @@ func TestATerminalThatBecomesNarrower(t *testing.T) {
 	rule := strings.Repeat("─", 59)
 	term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
 	term.once("Ask anything", "you said: hello", "you said: again", "you said: once more")
-	if all := strings.TrimSpace(term.all()); strings.Contains(all, "\n\n\n") {
-		t.Errorf("there are empty rows that were not drawn:\n%s", all)
-	}
+	term.await("no empty rows that were not drawn", term.all, func(all string) bool {
+		return !strings.Contains(strings.TrimSpace(all), "\n\n\n")
+	})
 }
 
 // TestAResizeWhileAnAnswerComes: a terminal that becomes much lower pushes its top into the
@@ -173,10 +198,7 @@ func TestAResizeWhileAnAnswerComes(t *testing.T) {
 	term.openGate()
 	term.sees("the letter ends", "Ask anything")
 	term.until("the end", func(s string) bool { return !strings.Contains(s, "esc interrupts") })
-	for i := range 7 {
-		term.once(fmt.Sprintf("letter line %03d", i))
-	}
-	term.once("the letter ends", "Ask anything")
+	term.once(append(numbered("letter line %03d", 7), "the letter ends", "Ask anything")...)
 }
 
 // TestLongLinesInATerminalThatBecomesSmall: a terminal that becomes narrower and lower in one step
@@ -200,12 +222,7 @@ func longLinesBecomeSmall(t *testing.T, width, height int) {
 	term.openGate()
 	term.sees("ends", "Ask anything") // the words before it may be in the line above
 	term.until("the end", func(s string) bool { return !strings.Contains(s, "esc interrupts") })
-	all := term.tmux("capture-pane", "-p", "-J", "-S", "-1000") // with the rows joined that the terminal wrapped
-	for i := range 80 {
-		if word := fmt.Sprintf("word-%03d", i); strings.Count(all, word) != 1 {
-			t.Errorf("%q occurs %d times:\n%s", word, strings.Count(all, word), all)
-		}
-	}
+	term.await("every word, once each", term.joined, onceIn(numbered("word-%03d", 80)))
 }
 
 // TestANewSizeIsSeenBeforeItIsReported: a terminal wraps its lines before its new size is reported.
@@ -260,13 +277,11 @@ func TestAResumedConversationIsSeenAtItsEnd(t *testing.T) {
 	term.prompt()
 	term.sees("answer 099", "resumed here, after 100 messages")
 	term.once("answer 080", "answer 099", "Ask anything", "80 messages before")
-	row := term.cursor()
+	row := term.cursorRow()
 	term.keys("hello", "Enter")
 	term.sees("you said: hello", "tokens in")
 	term.prompt()
-	if now := term.cursor(); now != row {
-		t.Errorf("after a turn the cursor is in row %s, it was in %s:\n%s", now, row, term.screen())
-	}
+	term.cursorStays(row)
 }
 
 func TestASuspendedTerminalIsGivenBack(t *testing.T) {

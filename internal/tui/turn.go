@@ -11,13 +11,14 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A turn is the current turn. It belongs to the screen; only items is shared with the goroutine
-// that runs it.
+// A turn is the current turn. It belongs to the screen; only items and calls are shared with the
+// goroutine that runs it.
 type turn struct {
 	clock       stopwatch
 	cancel      context.CancelFunc
 	interrupted bool // by the user; it has not ended yet
 	items       chan turnItem
+	calls       hook.Calls // to plugins, in progress
 
 	stream  stream  // the current reply
 	reply   *string // the last whole reply: live until plugins can no longer change it
@@ -76,7 +77,7 @@ func (s *screen) runTurn(ctx context.Context, t *turn, c composition) tea.Cmd {
 		defer s.calls.end()
 		text, told := c.message(s.talk.Session().WorkingDir)
 		t.put(s.ctx, turnItem{notes: &told})
-		result, err := s.talk.Send(ctx, text, func(e chat.Event) { t.put(s.ctx, turnItem{event: &e}) })
+		result, err := s.talk.Send(hook.WithCalls(ctx, &t.calls), text, func(e chat.Event) { t.put(s.ctx, turnItem{event: &e}) })
 		t.put(s.ctx, turnItem{end: &turnEnd{result, err}})
 		return nil
 	}

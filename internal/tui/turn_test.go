@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
@@ -351,5 +352,20 @@ func TestAReplyThatPluginsSeeFirst(t *testing.T) {
 			d.wantPrinted("interrupted after")
 			d.wantNowhere("seen by all")
 		})
+	})
+}
+
+func TestASlowPluginIsNamed(t *testing.T) {
+	drive(t, func(d *driver) {
+		d.enter("slow")
+		d.advance(900 * time.Millisecond)
+		d.wantLive("thinking")
+		d.advance(300 * time.Millisecond)
+		d.wantLive("waiting for guard (tool.before)  1.2s")
+		d.talk.open <- struct{}{}
+		d.advance(200 * time.Millisecond)
+		d.wantLive("thinking")
+		close(d.talk.open)
+		d.awaitQuiet()
 	})
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -145,6 +146,11 @@ func (t *turn) doing() string {
 		return "interrupting"
 	case t.retry != "":
 		return "trying again: " + t.retry
+	}
+	if plugin := SlowPlugin(&t.calls); plugin != "" {
+		return plugin
+	}
+	switch {
 	case len(t.tools) > 0:
 		return "running " + render.Count(len(t.tools), "tool")
 	case t.reply != nil:
@@ -155,6 +161,18 @@ func (t *turn) doing() string {
 		return "answering"
 	}
 	return "thinking"
+}
+
+// slowCall is how long a call to a plugin takes before the plugin is named.
+const slowCall = time.Second
+
+// SlowPlugin says which plugin has not answered for a second, or returns "".
+func SlowPlugin(calls *hook.Calls) string {
+	call, ok := calls.Oldest()
+	if !ok || time.Since(call.Began) < slowCall {
+		return ""
+	}
+	return "waiting for " + render.Line(call.Plugin) + " (" + string(call.Point) + ")"
 }
 
 func (s *screen) working(what string, elapsed time.Duration) string {

@@ -22,6 +22,7 @@ package cobracmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/adapter/command"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -46,7 +49,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, host comma
 		return root.ExecuteContext(ctx) // Cobra's own errors, help and completion
 	}
 	r := &run{root: root, target: target, path: args[:len(args)-len(rest)], typed: typedFlags(target, rest), results: new(results)}
-	p := &command.Pipeline{Host: host}
+	p := &command.Pipeline{Host: host, Fired: r.fired}
 	err = p.Run(ctx, command.Command{Name: name(target), Args: rest, Flags: r.typed}, r)
 	if err != nil && !r.parsed && !root.SilenceErrors && !target.SilenceErrors {
 		root.PrintErrln(root.ErrPrefix(), err.Error()) // Cobra was not called yet, so it has not printed the error
@@ -99,12 +102,37 @@ type run struct {
 	path    []string          // the words that name the command
 	typed   map[string]string // the flags on the command line
 	results *results
-	parsed  bool // Cobra was called, and prints errors itself
+	parsed  bool   // Cobra was called, and prints errors itself
+	renamer string // the hook that changed the command's name last; "": none did
+}
+
+// fired remembers which hook changed the command's name.
+func (r *run) fired(out *hook.Outcome) {
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		if slices.ContainsFunc(s.Diff(), func(c hook.Change) bool { return c.Path == "/command" }) {
+			r.renamer = fmt.Sprintf("plugin %s (%s) %s at %s", s.Plugin, s.Dialect, s.Hook, out.Point)
+		}
+	}
+}
+
+// checkName returns an error if plugins changed the command to another. Cobra would still run the
+// one that was typed, and the plugins that check it may not have been called.
+func (r *run) checkName(c command.Command) error {
+	typed := name(r.target)
+	if c.Name == typed {
+		return nil
+	}
+	return fmt.Errorf("%s changed the command %s to %q, which cannot be run in its place; let it change args and flags, or refuse the command",
+		cmp.Or(r.renamer, "a plugin"), typed, excerpt.Of(c.Name, 200))
 }
 
 // Parse makes Cobra parse the arguments as plugins left them. Cobra then calls the function then in
 // place of the command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
+	if err := r.checkName(c); err != nil {
+		return err
+	}
 	r.parsed = true
 	own := r.target.RunE
 	if plain := r.target.Run; own == nil && plain != nil {
@@ -126,6 +154,9 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 
 // Execute runs the command's own function with the arguments and flags as plugins left them.
 func (r *run) Execute(_ context.Context, c command.Command, capture bool) (json.RawMessage, error) {
+	if err := r.checkName(c); err != nil {
+		return nil, err
+	}
 	if err := setFlags(r.target, c.Flags); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (h *host) Wants(p hook.Point, payload any) bool {
 }
 
 func plugin(p hook.Point, field, raw string) hook.Hook {
-	return hook.Hook{Plugin: "p", Point: p, Call: func(context.Context, *hook.Event) (hook.Reply, error) {
+	return hook.Hook{Plugin: "p", Dialect: "mine", Name: "h", Point: p, Call: func(context.Context, *hook.Event) (hook.Reply, error) {
 		return hook.Reply{Set: hook.Object{{Name: field, Value: json.RawMessage(raw)}}}, nil
 	}}
 }
@@ -130,6 +130,18 @@ func TestPluginsChangeACommand(t *testing.T) {
 				t.Errorf("%q, %v; want %q", out, err, c.want)
 			}
 		})
+	}
+}
+
+// TestAnotherCommandIsNotRun: Cobra can run only the command that was typed. If a plugin changes its
+// name, it does not run, because the plugins that check it may not have been called.
+func TestAnotherCommandIsNotRun(t *testing.T) {
+	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
+		out, _, err := execute(t, "todo add milk", plugin(point, "command", `"todo.list"`))
+		want := fmt.Sprintf(`plugin p (mine) h at %s changed the command todo.add to "todo.list", which cannot be run in its place; let it change args and flags, or refuse the command`, point)
+		if err == nil || err.Error() != want || out != "" {
+			t.Errorf("%s: %q, %v; want %s", point, out, err, want)
+		}
 	}
 }
 

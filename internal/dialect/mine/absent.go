@@ -94,7 +94,7 @@ func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook,
 func newHook(t *translation, of []registration, by caller) hook.Hook {
 	h := hook.Hook{Name: t.stage, Point: t.point, Call: by(t), For: patterns(of), OwnMode: modeOf(t.stage)}
 	if t.command != "" {
-		h.Match = func(ev *hook.Event) bool { return anyMatches(of, dialect.Plain(ev.Payload.Get(t.command))) }
+		h.Match = func(ev *hook.Event) bool { return t.wanted(of, ev.Payload) }
 	}
 	for _, r := range of {
 		h.Timeout = max(h.Timeout, r.timeout)

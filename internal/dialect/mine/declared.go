@@ -40,11 +40,14 @@ func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 }
 
 // Judge reads the answer of a transform hook as a host does, without applying it. context is what
-// the hook was sent. notes list the parts of the answer that are ignored.
+// the hook was sent. notes list the parts of the answer that are ignored, also if there is an error.
 func Judge(stage string, context json.RawMessage, stdout []byte) (notes []string, err error) {
 	c, err := parseReply(stdout)
-	if err != nil || c == nil {
+	if c == nil {
 		return nil, err
+	}
+	if err != nil {
+		return c.notes, err
 	}
 	sent, err := rawjson.Parse(context)
 	if err != nil {
@@ -52,8 +55,8 @@ func Judge(stage string, context json.RawMessage, stdout []byte) (notes []string
 	}
 	t := nativeAt(stage)
 	shown := t.show(sent)
-	if err := c.keepResult(&shown); err != nil {
-		return nil, err
+	if err := c.check(t, &shown); err != nil {
+		return c.notes, err
 	}
 	_, more := t.apply(sent, &shown, c)
 	return append(c.notes, more...), nil

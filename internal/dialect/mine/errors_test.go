@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestErrorRules: any error of a transform hook aborts the command and names the hook:
@@ -149,6 +150,39 @@ func TestOutdated(t *testing.T) {
 		}
 		if n := len(r.hookCalls()); n != 1 {
 			t.Errorf("asked %d times", n)
+		}
+	})
+	t.Run("only with the sentence of the protocol", func(t *testing.T) {
+		for message, want := range map[string]bool{
+			"unsupported protocol version":                                 true,
+			"Unsupported Protocol Version.":                                true,
+			"unsupported protocol version: needs 2.0":                      true,
+			"unsupported protocol version 2.0.0: this plugin speaks 1.0.0": true,
+			`unsupported protocol version "2.0.0"`:                         true,
+			"unsupported protocol version (got 2.0.0)":                     true,
+			"the unsupported protocol version bug in git":                  false,
+			"unsupported protocol version bug in git":                      false,
+			"unsupported protocol version 2 of git":                        false,
+			"ssh: unsupported protocol version":                            false,
+			"git protocol version 2 is not supported here":                 false,
+		} {
+			said := &errorObject{message: message, code: "UNSUPPORTED_PROTOCOL_VERSION"}
+			if said.outdated() != want {
+				t.Errorf("%s: %v", message, !want)
+			}
+		}
+	})
+	t.Run("a guard that refuses with these words is not skipped", func(t *testing.T) {
+		plugtest.NeedTool(t, "sh")
+		r := newRig(t)
+		r.script("p", everyStage, `#!/bin/sh
+cat >/dev/null
+echo '{"status":"error","error":"the unsupported protocol version bug in git"}' >&2
+exit 1
+`)
+		_, err := fire(t, hook.CommandBefore, `{"command":"c"}`, r.open()[0].Hooks()...)
+		if !errors.Is(err, hook.Refused) {
+			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("in answer to init", func(t *testing.T) {

@@ -18,8 +18,10 @@ func matches(pattern, command string) bool {
 // warnOfPattern warns of a pattern that is written in the syntax of a shell or a regular
 // expression. Here it matches only a command that has these characters in its name.
 func warnOfPattern(t *document.Table, pattern string) {
-	const fix = "write a [[hooks]] for each command; a backslash before the character says that it is meant"
+	const fix = `write a [[hooks]] for each command; if the character itself is meant, write a backslash before it, in single quotes: '\{'`
 	switch odd := oddIn(pattern); {
+	case odd == "[!":
+		t.Warn("command", "write [^…] for any character but these", "%q matches an exclamation mark and the characters after it", cut(pattern))
 	case odd == "/":
 		t.Warn("command", "write the program's name without its folder", "%q matches no program: under `patchbay run` a command is the base name", cut(pattern))
 	case odd != "":
@@ -28,7 +30,7 @@ func warnOfPattern(t *document.Table, pattern string) {
 }
 
 // oddIn returns the first character of a pattern that means something elsewhere, and nothing here.
-// It returns "/" for a path.
+// It returns "/" for a path, and "[!" for a class that is negated as in a shell.
 func oddIn(pattern string) string {
 	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "./") {
 		return "/"
@@ -42,6 +44,9 @@ func oddIn(pattern string) string {
 		case c == '\\':
 			i++
 		case c == '[':
+			if !class && strings.HasPrefix(pattern[i:], "[!") {
+				return "[!"
+			}
 			class = true
 		case c == ']':
 			class = false

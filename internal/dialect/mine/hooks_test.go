@@ -2,6 +2,7 @@ package mine
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -95,13 +96,12 @@ func TestReplies(t *testing.T) {
 		{"another command", `{"status":"ok","context":{"command":"todo.edit"}}`, `{"command":"todo.edit"}`},
 		{"other args", `{"status":"ok","context":{"args":["a","b"]}}`, `{"args":["a","b"]}`},
 		{"no args", `{"status":"ok","context":{"args":[]}}`, `{"args":[]}`},
-		{"args of null are an empty list", `{"status":"ok","context":{"args":null}}`, `{"args":[]}`},
 		{"another flag: the others keep their types", `{"status":"ok","context":{"flags":{"n":"5","b":"true","s":"x","tags":"t"}}}`,
 			`{"flags":{"n":5,"b":true,"s":"x","tags":"t"}}`},
 		{"a changed flag keeps its type", `{"status":"ok","context":{"flags":{"n":"7","b":"false","s":"8"}}}`, `{"flags":{"n":7,"b":false,"s":"8"}}`},
 		{"a changed flag whose text does not fit its type becomes a string", `{"status":"ok","context":{"flags":{"n":"many","b":"0","s":"x"}}}`, `{"flags":{"n":"many","b":"0","s":"x"}}`},
 		{"a flag that is gone", `{"status":"ok","context":{"flags":{"s":"x"}}}`, `{"flags":{"s":"x"}}`},
-		{"flags of null are an empty object", `{"status":"ok","context":{"flags":null}}`, `{"flags":{}}`},
+		{"no flags", `{"status":"ok","context":{"flags":{}}}`, `{"flags":{}}`},
 		{"a flag that is not a string", `{"status":"ok","context":{"flags":{"n":5,"b":true,"s":"x","k":[1]}}}`, `{"flags":{"n":5,"b":true,"s":"x","k":"[1]"}}`},
 		{"a result", `{"status":"ok","context":{"result":{"id": 7}}}`, `{"result":{"id":7}}`},
 		{"a plugin cannot change the timestamp", `{"status":"ok","context":{"timestamp":"2030-01-01T00:00:00Z"}}`, `{}`},
@@ -131,11 +131,48 @@ func TestReplies(t *testing.T) {
 func TestGarbledReplies(t *testing.T) {
 	for _, reply := range []string{
 		`hello`, `[]`, `"ok"`, `{"status":"ok"`, `{"status":"ok"} {"status":"ok"}`, `{"status":7}`, `{"status":"fine"}`,
-		`{"status":"ok","context":[]}`, `{"context":{"command":7}}`, `{"context":{"args":"a"}}`, `{"context":{"args":[1]}}`, `{"context":{"flags":["a"]}}`,
+		`{"status":"ok","context":[]}`, `{"context":{"command":7}}`, `{"context":{"args":"a"}}`, `{"context":{"args":[1]}}`, `{"context":{"args":["a",null]}}`,
+		`{"context":{"flags":["a"]}}`, `{"context":{"flags":{"n":null}}}`,
 	} {
 		if _, err := parseReply([]byte(reply)); err == nil || !strings.Contains(err.Error(), "parse error") {
 			t.Errorf("%s: %v", reply, err)
 		}
+	}
+}
+
+// TestNulls: null in place of a value is an error, and so is an empty command, because the host
+// cannot know whether the plugin means an empty value or an unchanged one: docs/protocols/mine.md,
+// row M65.
+func TestNulls(t *testing.T) {
+	const full = `{"command":"c","tool":"t","args":["a"],"flags":{"n":5},"result":"r","arguments":{"n":5},"text":"x"}`
+	for _, c := range []struct {
+		rule, context string
+		point         hook.Point
+		payload, err  string
+	}{
+		{"command", `{"command":null}`, hook.CommandBefore, full, "context.command is null: leave it out to keep it"},
+		{"args", `{"args":null}`, hook.CommandBefore, full, "context.args is null: leave it out to keep it, or write [] for none"},
+		{"flags", `{"flags":null}`, hook.CommandValidate, full, "context.flags is null: leave it out to keep it, or write {} for none"},
+		{"one flag", `{"flags":{"n":null}}`, hook.CommandBefore, full, `context.flags has null for "n": write "" for an empty value, or leave the flag out`},
+		{"the result of an embedding program", `{"result":null}`, hook.CommandAfter, full, `context.result is null: leave it out to keep it, or write "" for no output`},
+		{"an empty command", `{"command":""}`, hook.CommandBefore, full, `context.command is "": leave it out to keep it`},
+		{"null as it was sent", `{"result":null}`, hook.CommandBefore, `{"command":"c"}`, ""},
+		{"null where there is nothing", `{"args":null,"flags":null}`, hook.CommandBefore, `{"command":"c"}`, ""},
+		{"an empty command that has run", `{"command":""}`, hook.CommandAfter, full, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			out, err := fire(t, c.point, c.payload, answering(t, `{"status":"ok","context":`+c.context+`}`).Hooks()...)
+			if c.err == "" {
+				if err != nil || out.Steps[0].Changed {
+					t.Errorf("%v, payload %s", err, out.Payload)
+				}
+				return
+			}
+			if !errors.Is(err, hook.Garbled) || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("error %v, want %s", err, c.err)
+			}
+		})
 	}
 }
 
@@ -155,6 +192,42 @@ func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	out = fired(t, hook.CommandBefore, `{"command":"todo.list.all"}`, p.Hooks()...)
 	if !out.Steps[0].Changed || len(r.hookCalls()) != 1 {
 		t.Errorf("step %+v", out.Steps[0])
+	}
+}
+
+// TestAHookCannotHideACommand: a command that a hook changes to a path keeps its name for the hooks
+// that follow, and a command that has run keeps it anyway: docs/protocols/mine.md, row M64.
+func TestAHookCannotHideACommand(t *testing.T) {
+	for _, c := range []struct {
+		rule, command string
+		point         hook.Point
+		answer        string
+		shown, runs   string
+	}{
+		{"an absolute path", "ls", hook.CommandBefore, "/bin/rm", "rm", "/bin/rm"},
+		{"a path below the directory", "ls", hook.CommandBefore, "./bin/rm", "rm", "./bin/rm"},
+		{"before the arguments are parsed", "ls", hook.CommandValidate, "/bin/rm", "rm", "/bin/rm"},
+		{"another name", "ls", hook.CommandBefore, "rm", "rm", "rm"},
+		{"a command that has run", "rm", hook.CommandAfter, "ls", "rm", "rm"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			hooks := answering(t, `{"status":"ok","context":{"command":"`+c.answer+`"}}`).Hooks()
+			guard := newRig(t)
+			guard.fake("p", strings.ReplaceAll(everyStage, `"*"`, `"rm"`))
+			for _, h := range guard.open()[0].Hooks() {
+				h.Position = 1
+				hooks = append(hooks, h)
+			}
+			out := fired(t, c.point, `{"command":"`+c.command+`"}`, hooks...)
+			calls := guard.hookCalls()
+			if len(calls) != 1 || !strings.Contains(calls[0], `"context":{"command":"`+c.shown+`",`) {
+				t.Fatalf("the guard was called with %q, want the command %s", calls, c.shown)
+			}
+			if o, _ := rawjson.Parse(out.Payload); string(o.Get("command")) != `"`+c.runs+`"` {
+				t.Errorf("payload %s, want the command %s", out.Payload, c.runs)
+			}
+		})
 	}
 }
 

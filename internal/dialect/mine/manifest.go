@@ -84,7 +84,8 @@ func parseManifest(file string, data []byte) (m *manifest, problems, warnings []
 func (m *manifest) readPlugin(t *document.Table) {
 	m.name = t.Required("name")
 	if m.name != "" && !namePattern.MatchString(m.name) {
-		t.Bad("name", "", "%q is not allowed: lower-case letters and digits, a letter first, single hyphens between", cut(m.name))
+		t.Bad("name", `write a name such as "no-force", and give the folder the same name`,
+			"%q is not allowed: lower-case letters and digits, a letter first, single hyphens between", cut(m.name))
 	}
 	m.version = t.Required("version")
 	m.description = t.Required("description")
@@ -95,7 +96,7 @@ func (m *manifest) readPlugin(t *document.Table) {
 	t.Text("min_mine_version", "") // a version of another program; not checked
 	m.entrypoint = cmp.Or(t.Text("entrypoint", ""), programPrefix+m.name)
 	if !filepath.IsLocal(m.entrypoint) {
-		t.Bad("entrypoint", "", "%q leads out of the plugin's folder", cut(m.entrypoint))
+		t.Bad("entrypoint", "move the program into the folder, and write its name", "%q leads out of the plugin's folder", cut(m.entrypoint))
 	}
 	t.EndWarning()
 }
@@ -109,7 +110,7 @@ func (m *manifest) checkVersion(t *document.Table) {
 	major, _, _ := strings.Cut(m.protocolVersion, ".")
 	own, _, _ := strings.Cut(protocolVersion, ".")
 	if _, err := strconv.ParseUint(major, 10, 16); err != nil {
-		t.Bad("protocol_version", "", "%q is not a version", cut(m.protocolVersion))
+		t.Bad("protocol_version", "write protocol_version = \""+protocolVersion+"\"", "%q is not a version", cut(m.protocolVersion))
 	} else if major != own {
 		t.Bad("protocol_version", "install a release of the plugin that is made for protocol "+protocolVersion,
 			"unsupported protocol version %q: this host speaks %s", cut(m.protocolVersion), protocolVersion)
@@ -121,7 +122,7 @@ func (m *manifest) readHooks(tables []*document.Table) {
 		r := registration{pattern: t.Required("command")}
 		_, bad := path.Match(r.pattern, "")
 		if bad != nil {
-			t.Bad("command", "close the bracket, or write \\[ for a bracket itself", "%q is not a pattern", cut(r.pattern))
+			t.Bad("command", `close the bracket; for a bracket itself write a backslash before it, in single quotes: '\['`, "%q is not a pattern", cut(r.pattern))
 		}
 		warnOfPattern(t, r.pattern)
 		r.stage = word(t, "stage", stages...)
@@ -229,7 +230,7 @@ func (m *manifest) readPermissions(t *document.Table) {
 	}
 	for i, name := range m.permissions.envVars {
 		if name != "" && !envPattern.MatchString(name) {
-			t.BadItem("env_vars", i, "", "%q is not the name of one variable", cut(name))
+			t.BadItem("env_vars", i, "write the name of each variable, such as \"GIT_DIR\"; there are no globs here", "%q is not the name of one variable", cut(name))
 		}
 	}
 	for i, dir := range m.permissions.filesystem {

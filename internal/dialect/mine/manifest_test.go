@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
@@ -126,10 +127,10 @@ env_vars = ["GOOD",
 	want := []string{
 		`2:2: plugin.description: is required; write description = "…"`,
 		`2:2: plugin.author: is required; write author = "…"`,
-		`3:8: plugin.name: "Not Kebab" is not allowed: lower-case letters and digits, a letter first, single hyphens between`,
+		`3:8: plugin.name: "Not Kebab" is not allowed: lower-case letters and digits, a letter first, single hyphens between; write a name such as "no-force", and give the folder the same name`,
 		`4:11: plugin.version: must be a string, got a whole number; put it into quotes: "…"`,
 		`5:20: plugin.protocol_version: unsupported protocol version "2.0.0": this host speaks 1.0.0; install a release of the plugin that is made for protocol 1.0.0`,
-		`6:14: plugin.entrypoint: "../../bin/sh" leads out of the plugin's folder`,
+		`6:14: plugin.entrypoint: "../../bin/sh" leads out of the plugin's folder; move the program into the folder, and write its name`,
 		`9:3: hooks[0]: the stage preexec needs the mode transform, got notify; write stage = "notify" for a hook that cannot refuse, or mode = "transform"`,
 		`14:3: hooks[1].command: is required; write command = "…"`,
 		`15:9: hooks[1].stage: must be one of prevalidate, preexec, postexec, notify, got "afterwards"; write one of them`,
@@ -137,7 +138,7 @@ env_vars = ["GOOD",
 		`17:11: hooks[1].timeout: "5" is not a duration; write a number with its unit, as in "500ms", "5s" or "1m30s"`,
 		`19:3: commands[0].name: is required; write name = "…"`,
 		`23:11: permissions.network: must be true or false, got a string; write true or false`,
-		`25:3: permissions.env_vars[1]: "*" is not the name of one variable`,
+		`25:3: permissions.env_vars[1]: "*" is not the name of one variable; write the name of each variable, such as "GIT_DIR"; there are no globs here`,
 		`1:1: colour: unknown key, ignored; known here: plugin, hooks, commands, permissions`,
 		`7:1: plugin.verzion: unknown key, ignored; did you mean "version"?`,
 	}
@@ -250,12 +251,44 @@ func TestOddPatterns(t *testing.T) {
 		"rm,mv":        `matches only commands with "," in their name`,
 		"^git$":        `matches only commands with "^" in their name`,
 		"/usr/bin/git": "matches no program: under `patchbay run` a command is the base name",
+		"[!a]*":        `"[!a]*" matches an exclamation mark and the characters after it`,
 		`rm\\ mv`:      "", "*": "", "todo.*": "", "[^a]*": "", "git-?": "", "g++": "", "bin/tool": "",
 	} {
 		_, problems, warnings := parseManifest("m", []byte(manifestOf("p", "[[hooks]]\ncommand = \""+pattern+"\"\nstage=\"notify\"\nmode=\"notify\"\n")))
 		if len(problems) > 0 || (len(warnings) > 0) != (want != "") || want != "" && (!strings.Contains(warnings[0].Message, want) || warnings[0].Fix == "") {
 			t.Errorf("%s: problems %v, warnings %v", pattern, problems, warnings)
 		}
+	}
+}
+
+// TestFixes: a fault that people make in their first manifest has a fix that they can type.
+func TestFixes(t *testing.T) {
+	for more, want := range map[string]string{
+		"[[hooks]]\ncommand = \"[a\"\nstage = \"preexec\"\nmode = \"transform\"\n": `in single quotes: '\['`,
+		"[[commands]]\nname = \"c\"\ndescription = \"d\"\nstdin = \"tty\"\n":       `write "user", or leave it out`,
+		"[permissions]\nenv_vars = [\"GIT_*\"]\n":                                  "write the name of each variable",
+	} {
+		_, problems, _ := parseManifest("m", []byte(manifestOf("p", more)))
+		if len(problems) != 1 || !strings.Contains(problems[0].Fix, want) {
+			t.Errorf("%s: %+v, want the fix %s", more, problems, want)
+		}
+	}
+	_, problems, _ := parseManifest("m", []byte(manifestOf("Big_", "")))
+	if len(problems) != 1 || !strings.Contains(problems[0].Fix, `such as "no-force"`) {
+		t.Errorf("%+v", problems)
+	}
+}
+
+// TestConfigIsAFinding: config for a plugin of a protocol that has none is a finding.
+func TestConfigIsAFinding(t *testing.T) {
+	r := newRig(t)
+	var noted []dialect.Problem
+	r.rt.Note = func(p dialect.Problem, _ bool) { noted = append(noted, p) }
+	r.settings.Config = []byte(`{"a":1}`)
+	r.fake("p", everyStage)
+	r.open()
+	if len(noted) != 1 || noted[0].Message != "the config of [plugins.p] has no effect: mine plugins get none" || noted[0].Fix == "" {
+		t.Errorf("%+v", noted)
 	}
 }
 

@@ -95,7 +95,7 @@ var misbehaviours = map[string]func() int{
 	"hook hang":                   plugtest.Hang,
 	"hook kill-self":              plugtest.KillSelf,
 	"hook outdated":               plugtest.Says("", `{"status":"error","error":"unsupported protocol version"}`, 1),
-	"lifecycleinit outdated-init": plugtest.Says("", `{"status":"error","error":"needs 2.0","code":"UNSUPPORTED_PROTOCOL_VERSION"}`, 1),
+	"lifecycleinit outdated-init": plugtest.Says("", `{"status":"error","error":"unsupported protocol version: needs 2.0"}`, 1),
 	"lifecycleinit slow-init":     plugtest.Hang,
 	"lifecycleshutdown slow-exit": plugtest.Hang,
 	"lifecyclehealth unwell":      plugtest.Says(refusal, "", 0),

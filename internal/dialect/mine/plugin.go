@@ -109,7 +109,7 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	if err != nil || c == nil {
 		return reply, err
 	}
-	if err := c.keepResult(&shown); err != nil {
+	if err := c.check(t, &shown); err != nil {
 		return reply, err
 	}
 	var notes []string

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -151,13 +152,13 @@ func (e *errorObject) Error() string {
 	return e.message + " (" + e.code + ")"
 }
 
-// outdated reports whether the plugin refuses this version of the protocol. It looks for words,
-// because plugins phrase it differently.
-func (e *errorObject) outdated() bool {
-	text := strings.ReplaceAll(strings.ToLower(e.message+" "+e.code), "_", " ")
-	return strings.Contains(text, "protocol") && strings.Contains(text, "version") &&
-		(strings.Contains(text, "unsupported") || strings.Contains(text, "not supported"))
-}
+// outdated reports whether the plugin refuses this version of the protocol: docs/protocols/mine.md,
+// row M49. Only the sentence of the protocol counts. A guard may have a reason to refuse that merely
+// contains these words, and its refusal must not be passed over.
+func (e *errorObject) outdated() bool { return outdatedPattern.MatchString(e.message) }
+
+// outdatedPattern is the sentence, alone or with a version or a remark after it.
+var outdatedPattern = pattern.New(`^(?i:\s*unsupported protocol version(\s+["']?v?[0-9][0-9.]*["']?)?\s*($|[:;,.(]))`)
 
 // parseError reads an error object: docs/protocols/mine.md, row M8. It returns nil if o is not one.
 func parseError(o hook.Object) *errorObject {
@@ -175,11 +176,12 @@ type changes struct {
 	args    []string
 	flags   hook.Object
 	result  json.RawMessage
+	nulls   []string // the fields that are null, in place of a value
 	notes   []string // what the reply has that the protocol does not know
 }
 
 // parseReply reads the stdout of a transform hook: docs/protocols/mine.md, rows M36 and M47. It
-// returns nil if there is no reply.
+// returns nil if there is no reply. If the context has a fault, it returns the error and the notes.
 func parseReply(stdout []byte) (*changes, error) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
@@ -202,12 +204,12 @@ func parseReply(stdout []byte) (*changes, error) {
 		return nil, garbled("parse error: status is neither ok nor error: %s", cut(string(o.Get("status"))))
 	}
 	c, err := parseContext(o.Get("context"))
-	if err == nil {
-		c.noteAnswer(o)
-	}
+	c.noteAnswer(o)
 	return c, err
 }
 
+// parseContext reads the context of a reply. If it has a fault, parseContext returns the error and
+// what it read so far.
 func parseContext(raw json.RawMessage) (*changes, error) {
 	c := &changes{}
 	if dialect.Missing(raw) {
@@ -215,51 +217,83 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 	}
 	o, err := rawjson.Parse(raw)
 	if err != nil {
-		return nil, garbled("parse error: context is not an object: %q", cut(string(raw)))
+		return c, garbled("parse error: context is not an object: %q", cut(string(raw)))
 	}
 	c.notes = append(c.notes, dialect.UnknownFields("context", o, contextFields)...)
+	for _, name := range changeable {
+		if string(o.Get(name)) == "null" {
+			c.nulls = append(c.nulls, name)
+		}
+	}
 	c.result = o.Get("result")
 	if v := o.Get("command"); !dialect.Missing(v) {
 		command, ok := rawjson.Unquote(v)
 		if !ok {
-			return nil, garbled("parse error: context.command is not a string: %q", cut(string(v)))
+			return c, garbled("parse error: context.command is not a string: %q", cut(string(v)))
 		}
 		c.command = &command
 	}
 	if c.args, err = parseArgs(o.Get("args")); err != nil {
-		return nil, err
+		return c, err
 	}
 	c.flags, err = parseFlags(o.Get("flags"))
 	return c, err
 }
 
-// parseArgs reads a list of strings. Some languages write null for an empty list.
+// parseArgs reads a list of strings. It returns nil if there is none.
 func parseArgs(raw json.RawMessage) ([]string, error) {
-	if raw == nil {
+	if dialect.Missing(raw) {
 		return nil, nil
 	}
-	var args []string
-	if err := json.Unmarshal(raw, &args); err != nil {
+	var args []*string
+	if err := json.Unmarshal(raw, &args); err != nil || slices.Contains(args, nil) {
 		return nil, garbled("parse error: context.args is not a list of strings: %q", cut(string(raw)))
 	}
-	return append([]string{}, args...), nil // empty, but not nil
+	list := make([]string, len(args)) // may be empty, but not nil
+	for i, arg := range args {
+		list[i] = *arg
+	}
+	return list, nil
 }
 
 // parseFlags reads an object and turns values that are not strings into strings, because plugins in
-// dynamic languages mix up the types.
+// dynamic languages mix up the types. It returns nil if there is none.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
-	switch {
-	case raw == nil:
+	if dialect.Missing(raw) {
 		return nil, nil
-	case dialect.Missing(raw):
-		return hook.Object{}, nil
 	}
 	o, err := rawjson.Parse(raw)
 	if err != nil {
 		return nil, garbled("parse error: context.flags is not an object: %q", cut(string(raw)))
 	}
+	for _, f := range o {
+		if dialect.Missing(f.Value) {
+			return nil, garbled(`parse error: context.flags has null for %q: write "" for an empty value, or leave the flag out`, cut(f.Name))
+		}
+	}
 	return flatten(o), nil
 }
+
+// check returns an error if the reply has no value where it must have one. null could mean an empty
+// value or an unchanged one, and a host that guesses may run a command with the wrong arguments:
+// docs/protocols/mine.md, row M65.
+func (c *changes) check(t *translation, shown *hookContext) error {
+	sent := shown.object()
+	for _, name := range c.nulls {
+		switch string(sent.Get(name)) {
+		case "null", "[]", "{}": // so nothing is lost
+		default:
+			return garbled("parse error: context.%s is null: leave it out to keep it%s", name, emptyValues[name])
+		}
+	}
+	if c.command != nil && *c.command == "" && t.renames() {
+		return garbled(`parse error: context.command is "": leave it out to keep it`)
+	}
+	return c.keepResult(shown)
+}
+
+// emptyValues says how to write an empty value of each field that can have one.
+var emptyValues = map[string]string{"args": ", or write [] for none", "flags": ", or write {} for none", "result": `, or write "" for no output`}
 
 func garbled(format string, args ...any) error {
 	return hook.Failure(hook.Garbled, fmt.Errorf(format, args...))

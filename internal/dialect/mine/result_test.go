@@ -29,7 +29,7 @@ func TestProgramResults(t *testing.T) {
 		{"an exit code", `{"exit_code":0}`, `{"stdout":"out","stderr":"no","exit_code":0}`, ""},
 		{"another order of the fields", `{"exit_code":2,"stdout":"out","stderr":"no"}`, failed, ""},
 		{"an unknown field is left out", `{"stdout":"new","exit":0}`, `{"stdout":"new","stderr":"no","exit_code":2}`, ""},
-		{"null", `null`, "", `context.result is neither {"stdout","stderr","exit_code"} nor a string: "null"`},
+		{"null", `null`, "", `context.result is null: leave it out to keep it, or write "" for no output`},
 		{"a list", `[1]`, "", "context.result is neither"},
 		{"a number as stdout", `{"stdout":5}`, "", `context.result.stdout is not a string: "5"`},
 		{"a string as exit code", `{"exit_code":"0"}`, "", "context.result.exit_code is not a whole number from 0 to 255"},

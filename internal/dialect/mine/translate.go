@@ -3,6 +3,7 @@ package mine
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.stage, P
 var native = []translation{
 	{stage: stagePrevalidate, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toNewCommand},
 	{stage: stagePreexec, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toNewCommand},
-	{stage: stagePostexec, point: hook.CommandAfter, command: "command", show: ofCommand, apply: toCommand},
+	{stage: stagePostexec, point: hook.CommandAfter, command: "command", show: ofCommand, apply: toRanCommand},
 	{stage: stageNotify, point: hook.CommandDone, command: "command", show: ofCommand},
 }
 
@@ -38,8 +39,29 @@ func nativeAt(stage string) *translation {
 	return &native[slices.IndexFunc(native, func(t translation) bool { return t.stage == stage })]
 }
 
+// wanted reports whether one of the patterns matches the event's command. A command that a hook has
+// changed to a path also matches by its base name. Otherwise a hook could hide a program from the
+// guards after it.
+func (t *translation) wanted(of []registration, p hook.Object) bool {
+	name := dialect.Plain(p.Get(t.command))
+	return anyMatches(of, name) || t.command == "command" && anyMatches(of, baseName(name))
+}
+
+// renames reports whether a plugin may change the command here: a command or a tool that has not run.
+func (t *translation) renames() bool {
+	return t.command != "" && (t.stage == stagePrevalidate || t.stage == stagePreexec)
+}
+
+// baseName returns a command without the directories of its path: docs/protocols/mine.md, row M64.
+func baseName(command string) string {
+	if command == "" {
+		return ""
+	}
+	return filepath.Base(command)
+}
+
 func ofCommand(p hook.Object) hookContext {
-	return hookContext{command: dialect.Plain(p.Get("command")), args: texts(p.Get("args")),
+	return hookContext{command: baseName(dialect.Plain(p.Get("command"))), args: texts(p.Get("args")),
 		flags: flatten(object(p.Get("flags"))), result: p.Get("result"), timestamp: utc(p.Get("timestamp"))}
 }
 
@@ -67,6 +89,18 @@ func toNewCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Objec
 	}
 	rest := *c
 	rest.result = nil
+	set, _ = toCommand(p, shown, &rest)
+	return set, notes
+}
+
+// toRanCommand sets the fields of a command that has run. It keeps the command's name, so that every
+// later hook for that command is called.
+func toRanCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
+	if c.command != nil && *c.command != shown.command {
+		notes = append(notes, "the command is ignored: it has run")
+	}
+	rest := *c
+	rest.command = nil
 	set, _ = toCommand(p, shown, &rest)
 	return set, notes
 }

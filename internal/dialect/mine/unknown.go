@@ -13,6 +13,7 @@ var (
 	answerFields  = []string{"status", "context", "error", "code"}
 	repeatFields  = []string{"protocol_version", "type", "stage", "mode"}
 	contextFields = []string{"command", "args", "flags", "result", "timestamp"}
+	changeable    = contextFields[:4]
 )
 
 // noteAnswer notes the unknown fields of an answer, and those that belong into its context:

@@ -1,0 +1,12 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
+)
+
+// TestAgainAsNobody runs the tests again whose results differ for root.
+func TestAgainAsNobody(t *testing.T) {
+	rerun.Tests(t, "TestPlacesThatCannotBeWritten")
+}
