@@ -277,9 +277,9 @@ func (r *run) retainMessages(ctx context.Context, s *compactionPlan, done *compa
 	if err != nil {
 		return err
 	}
-	add, err := readRetained(fields.Get("retain"))
-	if err != nil {
-		r.logger.Warn("retained messages are ignored", "point", hook.CompactAfter, "err", err)
+	add, faults := readRetained(fields.Get("retain"))
+	for _, fault := range faults {
+		r.logger.Warn("a retained message is ignored", "point", hook.CompactAfter, "err", fault)
 	}
 	add = without(add, done.messages)
 	if inject := adapter.Plain(fields, "inject"); strings.TrimSpace(inject) != "" {

@@ -214,6 +214,16 @@ func TestCompactorPlugins(t *testing.T) {
 			t.Errorf("told %s", after.seen[0].JSON())
 		}
 	})
+	t.Run("a retained message that cannot be read does not lose the others", func(t *testing.T) {
+		b := newTalk(t)
+		b.Compact.Keep = 2
+		b.answer("keeper", hook.CompactAfter, hook.Reply{Set: raw("retain", `[{"role":"user","content":"q1"}]`)})
+		b.answer("clumsy", hook.CompactAfter, hook.Reply{Set: raw("retain", `[5,{"role":"robot","content":"x"}]`)})
+		b.compacted(StrategyDrop)
+		if !strings.Contains(b.transcript(), "user: q1") || strings.Contains(b.transcript(), "x") {
+			t.Errorf("transcript %q", b.transcript())
+		}
+	})
 }
 
 // newLong returns a bed whose conversation fills the model's window.

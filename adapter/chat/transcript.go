@@ -152,34 +152,46 @@ func (f *foreignMessage) message() (model.Message, error) {
 	return m, nil
 }
 
-// readMessages reads a compactor's list of messages.
+// readMessages reads a compactor's list of messages. The error is that of the first wrong one.
 func readMessages(raw json.RawMessage) ([]model.Message, error) {
-	var list []foreignMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("not a list of messages: %.80q", raw)
-	}
-	out := make([]model.Message, len(list))
-	for i := range list {
-		var err error
-		if out[i], err = list[i].message(); err != nil {
-			return nil, fmt.Errorf("message %d: %w", i, err)
-		}
+	out, faults := readEach(raw)
+	if len(faults) > 0 {
+		return nil, faults[0]
 	}
 	return out, nil
 }
 
-// readRetained reads the messages that plugins retain. Plugins may retain a result without its
-// call, or a call without its result. So a tool's result becomes a message of the system, and calls
-// are removed.
-func readRetained(raw json.RawMessage) ([]model.Message, error) {
+// readEach reads the messages of a list, and returns an error for each one that it cannot read.
+func readEach(raw json.RawMessage) (out []model.Message, faults []error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, []error{fmt.Errorf("not a list of messages: %.80q", raw)}
+	}
+	for i, one := range list {
+		var f foreignMessage
+		if err := json.Unmarshal(one, &f); err != nil {
+			faults = append(faults, fmt.Errorf("message %d is not a message: %.80q", i, one))
+			continue
+		}
+		m, err := f.message()
+		if err != nil {
+			faults = append(faults, fmt.Errorf("message %d: %w", i, err))
+			continue
+		}
+		out = append(out, m)
+	}
+	return out, faults
+}
+
+// readRetained reads the messages that plugins retain. A message that cannot be read is one of the
+// faults, and the others count, because they may be those of other plugins. Plugins may retain a
+// result without its call, or a call without its result. So a tool's result becomes a message of
+// the system, and calls are removed.
+func readRetained(raw json.RawMessage) (out []model.Message, faults []error) {
 	if adapter.Missing(raw) {
 		return nil, nil
 	}
-	messages, err := readMessages(raw)
-	if err != nil {
-		return nil, err
-	}
-	var out []model.Message
+	messages, faults := readEach(raw)
 	for _, m := range messages {
 		if m.Role == model.ToolRole {
 			m = model.Message{Role: model.System, Content: fmt.Sprintf("Result of tool %s:\n\n%s", m.Name, m.Content)}
@@ -189,7 +201,7 @@ func readRetained(raw json.RawMessage) ([]model.Message, error) {
 			out = append(out, m)
 		}
 	}
-	return out, nil
+	return out, faults
 }
 
 // changedList returns a list of messages from a payload; nil if it is still the list that was sent.

@@ -172,6 +172,9 @@ func (a *app) setKnob(ctx context.Context, host *pluginhost.Host, name string, s
 		return firstError(a.printJSON(change), err)
 	}
 	a.printKnobChange(change, running)
+	if !s.Project && change.Knob.Source == "project" {
+		a.printf("  the value is that of the project's .patchbay/config.toml; to remove it there: patchbay plugin knob %s %s --unset --project\n", name, s.Key)
+	}
 	return err
 }
 

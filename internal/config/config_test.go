@@ -130,6 +130,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a key twice", "[chat]\napprove = \"ask\"\napprove = \"deny\"\n", "3:1: "},
 		{"unknown key", "pluginz = 1\n", `1:1: unknown key pluginz; did you mean "plugins"?`},
 		{"unknown key with nothing near", "[chat]\nzzz = 1\n", `2:1: unknown key chat.zzz; known here: approve`},
+		{"unknown key of a plugin", "[plugins.a]\ntoken = \"x\"\n", `2:1: unknown key plugins.a.token; the plugin's own settings belong into config = { … } here, its secrets below [plugins.a] in secrets.toml`},
 		{"unknown key by swapped letters", "[plugins.a]\ntiemout = \"5s\"\n", `2:1: unknown key plugins.a.tiemout; did you mean "timeout"?`},
 		{"unknown key, dotted", "  chat.approv = 1\n", `1:8: unknown key chat.approv; did you mean "approve"?`},
 		{"unknown key, inline", `connect = [{ plugin = "a", hook = "b", point = "c", pont = 1 }]`, `1:53: unknown key connect[0].pont; `},

@@ -40,7 +40,12 @@ func LoadProject(root string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseProject(path, data)
+	p, err := ParseProject(path, data)
+	if e, ok := errors.AsType[*Error](err); ok && len(e.Problems) > 0 {
+		last := &e.Problems[len(e.Problems)-1]
+		last.Fix = strings.TrimPrefix(last.Fix+"; to go on without the file, remove it", "; ")
+	}
+	return p, err
 }
 
 // readInside reads the file, unless a symbolic link leads out of the root.
@@ -94,7 +99,7 @@ func ParseProject(path string, data []byte) (*Project, error) {
 func reportOtherKeys(t *document.Table, allowed string) {
 	for _, name := range t.Names() {
 		if name != allowed {
-			t.Bad(name, "put it into your own config.toml", "a project's configuration has nothing but [plugins.NAME] config")
+			t.Bad(name, "take it out, or put it into your own config.toml", "a project's configuration has nothing but [plugins.NAME] config")
 		}
 	}
 }

@@ -50,6 +50,14 @@ func TestAProjectGrantsNothing(t *testing.T) {
 	}
 }
 
+// TestABrokenProjectFileCanBeRemoved: the error says how to go on without the file.
+func TestABrokenProjectFileCanBeRemoved(t *testing.T) {
+	_, err := LoadProject(projectWith(t, "nonsense = ["))
+	if err == nil || !strings.Contains(err.Error(), "to go on without the file, remove it") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAProjectsLinkOutIsRefused(t *testing.T) {
 	root := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secrets.toml")

@@ -158,6 +158,7 @@ func readPlugin(t *document.Table) Plugin {
 	for _, name := range []string{"sandbox", "trust"} {
 		t.Elsewhere(name, name+" holds for all plugins: write it at the top of the file, before the first [table]")
 	}
+	t.Others("the plugin's own settings belong into config = { … } here, its secrets below [" + t.Self.Path() + "] in secrets.toml")
 	t.End()
 	return p
 }

@@ -41,7 +41,7 @@ func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) b
 			return
 		}
 	}
-	t.passf("%d configs that do not fit were refused", len(bad))
+	t.passf("refused %d of %d configs that do not fit", len(bad), len(bad))
 }
 
 // configs returns configs that fit the plugin's schema: once validate was called, those that it

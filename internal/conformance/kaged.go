@@ -103,7 +103,7 @@ func (s *kagedSuite) checks() []Check {
 			Rule: "One JSON object a line, UTF-8, at most 4 MiB.",
 			Fix:  "read lines of up to 4 MiB; many readers of lines have a smaller limit that must be raised"},
 		{ID: "kaged.input.garbled", Row: "K20", needs: []string{twice}, run: s.garbled, Does: "sends lines that are not JSON",
-			Rule: "A plugin that crashes is restarted, after pauses that grow; until then its calls fail.",
+			Rule: "A line that is not JSON is ignored, and the process goes on.",
 			Fix:  "ignore a line that you cannot parse, and say so on stderr"},
 		{ID: "kaged.shutdown.answer", Row: "K21", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
 			Rule: "`shutdown` is a request, and is answered.",

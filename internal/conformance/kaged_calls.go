@@ -221,30 +221,16 @@ func (s *kagedSuite) hookFault(name string, result json.RawMessage) string {
 		}
 	}
 	for _, field := range []string{"retain", "messages"} {
-		if v := o.Get(field); !dialect.Missing(v) && !areMessages(v) {
-			return fmt.Sprintf("%s is not a list of messages: %s", field, shown(v))
+		if v := o.Get(field); !dialect.Missing(v) {
+			if err := kaged.CheckMessages(v); err != nil {
+				return field + err.Error()
+			}
 		}
 	}
 	if name == "pre_compact" && s.manifest.Compactor() && o.Get("messages") == nil && o.Get("summary") == nil {
 		return "a compactor answers with null, messages or summary: " + shown(result)
 	}
 	return ""
-}
-
-// areMessages reports whether a value is a list of messages.
-func areMessages(raw json.RawMessage) bool {
-	var list []struct {
-		Role string `json:"role"`
-	}
-	if json.Unmarshal(raw, &list) != nil {
-		return false
-	}
-	for _, m := range list {
-		if !slices.Contains([]string{"user", "assistant", "system", "tool"}, m.Role) {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *kagedSuite) askTools(t *trial) {

@@ -298,7 +298,7 @@ func TestAProjectWhoseConfigIsBroken(t *testing.T) {
 	id := strings.Split(made.body, `"`)[3]
 	for text, want := range map[string]string{
 		"x = [\n":                          file + ":1:6: ",
-		"[plugins.a]\nenv = [\"TOKEN\"]\n": file + ":2:7: plugins.a.env: a project's configuration has nothing but [plugins.NAME] config; put it into your own config.toml",
+		"[plugins.a]\nenv = [\"TOKEN\"]\n": file + ":2:7: plugins.a.env: a project's configuration has nothing but [plugins.NAME] config; take it out, or put it into your own config.toml",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

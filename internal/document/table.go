@@ -27,6 +27,15 @@ func (t *Table) Elsewhere(name, fix string) {
 	t.elsewhere[name] = fix
 }
 
+// Others sets the fix for every unknown key that is not like one of those that have been read.
+func (t *Table) Others(fix string) {
+	for _, name := range t.Self.Names() {
+		if t.elsewhere[name] == "" && nearest.Word(name, t.asked) == "" {
+			t.Elsewhere(name, fix)
+		}
+	}
+}
+
 // Value returns the value of a key, of any kind.
 func (t *Table) Value(name string) Value {
 	if !slices.Contains(t.asked, name) {

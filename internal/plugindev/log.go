@@ -34,9 +34,14 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	values := make(map[string]string)
 	var rest []string
 	take := func(a slog.Attr) bool {
-		values[a.Key] = a.Value.String()
-		if !slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey, dialect.EachHookKey}, a.Key) {
-			rest = append(rest, a.Key+" "+a.Value.String())
+		value := a.Value.String()
+		values[a.Key] = value
+		switch {
+		case value == "" || slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey, dialect.EachHookKey}, a.Key):
+		case strings.HasPrefix(value, a.Key+" "): // such as "exit code 3" of the key exit
+			rest = append(rest, value)
+		default:
+			rest = append(rest, a.Key+" "+value)
 		}
 		return true
 	}

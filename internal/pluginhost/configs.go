@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
@@ -150,11 +151,21 @@ func (s *setup) withPlaces(b pluginNames, err error) error {
 		if _, ok := valueAt(project.table, names(f.Path)); ok || user.table == nil && project.table != nil {
 			from = project
 		}
-		out.add(from.place(f.Message, "", append([]any{"plugins", from.key, "config"}, f.Path...)...))
+		p := from.place(f.Message, "", append([]any{"plugins", from.key, "config"}, f.Path...)...)
+		if from.table == nil && strings.HasSuffix(f.Message, isRequired) { // the position would be that of another table
+			p.Line, p.Column, p.File = 0, 0, cmp.Or(p.File, s.dirs.ConfigFile)
+			p.Fix = fmt.Sprintf("write [%s] and below it a line such as config = { %s = … }", document.KeyPath("plugins", from.key), document.KeyPath(f.Path...))
+		}
+		out.add(p)
 	}
 	for _, f := range faults.Secrets {
-		p := s.secrets.Problem(f.Message, "", append([]any{"plugins", s.secretsKey(b)}, f.Path...)...)
+		key := s.secretsKey(b)
+		p := s.secrets.Problem(f.Message, "", append([]any{"plugins", key}, f.Path...)...)
 		p.File = cmp.Or(p.File, s.dirs.SecretsFile)
+		if !slices.Contains(s.secrets.Plugins(), key) && strings.HasSuffix(f.Message, isRequired) {
+			p.Line, p.Column = 0, 0
+			p.Fix = fmt.Sprintf("write [%s] and below it %s = …", document.KeyPath("plugins", key), document.KeyPath(f.Path...))
+		}
 		out.add(p)
 	}
 	return out
@@ -170,11 +181,14 @@ func (s *setup) secretsKey(b pluginNames) string {
 	return b.place
 }
 
+// isRequired ends the message of package schema about a field that is missing.
+const isRequired = "is required"
+
 // add appends one value that does not fit, or is missing.
 func (e *configError) add(p config.Problem) {
 	fix := "write another value there, or take it out"
-	if strings.HasSuffix(p.Message, "is required") {
-		fix = "write it there; if a key there is misspelt, correct it"
+	if strings.HasSuffix(p.Message, isRequired) {
+		fix = cmp.Or(p.Fix, "write it there; if a key there is misspelt, correct it")
 	}
 	e.problems = append(e.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message, Fix: fix})
 }

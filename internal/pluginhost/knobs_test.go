@@ -246,6 +246,26 @@ func TestTheErrorOfAConfigHasItsPlace(t *testing.T) {
 	}
 }
 
+// TestAConfigThatNoFileHas: the fix for a required value says where to write it, and the error names
+// no other table's line.
+func TestAConfigThatNoFileHas(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n[plugins.other]\nenabled = true\n")
+	manifest := strings.Replace(notesManifest, "config_schema:\n", "config_schema:\n  required: [owner]\n", 1) + "system_config_schema: {required: [token]}\n"
+	n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/manifest.yaml"), manifest)
+	detail, err := n.open().Plugin("notes")
+	if err != nil || len(detail.Problems) != 2 {
+		t.Fatalf("%+v, %v", detail, err)
+	}
+	for i, want := range []struct{ file, fix string }{
+		{n.config, "write [plugins.notes] and below it a line such as config = { owner = … }"},
+		{filepath.Join(filepath.Dir(n.config), "secrets.toml"), "write [plugins.notes] and below it token = …"},
+	} {
+		if p := detail.Problems[i]; p.Path != want.file || p.Line != 0 || p.Fix != want.fix {
+			t.Errorf("%+v, want %+v", p, want)
+		}
+	}
+}
+
 func TestAProjectsFileIsChecked(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\ncapabilities = [\"net:*\"]\n")

@@ -55,12 +55,19 @@ func (h *Host) lacking(e *entry, text string) []string {
 		return nil
 	}
 	var grants []string
-	for _, g := range append(missingPrograms(text, h.setup().Environ), missingFiles(text)...) {
-		if !e.mounts.show(g.Path) && !slices.Contains(grants, g.String()) && len(grants) < mostLacking {
+	for _, g := range append(missingPrograms(text, h.setup().Environ), missingFiles(text, h.setup().Environ)...) {
+		if !e.shows(g) && !slices.Contains(grants, g.String()) && len(grants) < mostLacking {
 			grants = append(grants, g.String())
 		}
 	}
 	return grants
+}
+
+// shows reports whether a plugin can already use the file or program of a capability, at its path or
+// at the one to which links lead.
+func (e *entry) shows(g capability.Capability) bool {
+	start := g.Kind == capability.Exec && !e.policy.anyProgram
+	return e.mounts.show(g.Path, start) || e.mounts.show(realPath(g.Path), start)
 }
 
 // ToolFix returns what to do if a tool failed with this message, as far as the message shows that
@@ -122,20 +129,35 @@ func missingPrograms(text string, environ []string) []capability.Capability {
 // inPath returns the path of a program in the operator's PATH, or "" if it is not there.
 func inPath(name string, environ []string) string {
 	for _, dir := range program.SearchPath(environ) {
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+		if path := filepath.Join(dir, name); isProgram(path) {
 			return path
 		}
 	}
 	return ""
 }
 
-// missingFiles returns the paths in a message that exist on this machine.
-func missingFiles(text string) []capability.Capability {
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// realPath returns a path with all links followed, or the path itself if that fails.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// missingFiles returns the paths in a message that exist on this machine. A file in the operator's
+// PATH is a program, which the plugin most likely wants to start.
+func missingFiles(text string, environ []string) []capability.Capability {
 	var found []capability.Capability
 	for _, path := range pathNamed.Regexp().FindAllString(text, -1) {
 		path = filepath.Clean(strings.TrimRight(path, "."))
-		if _, err := os.Stat(path); err == nil && path != "/" {
+		if slices.Contains(program.SearchPath(environ), filepath.Dir(path)) && isProgram(path) {
+			found = append(found, capability.Capability{Kind: capability.Exec, Binary: filepath.Base(path), Path: path})
+		} else if _, err := os.Stat(path); err == nil && path != "/" {
 			found = append(found, capability.Capability{Kind: capability.ReadFS, Path: path})
 		}
 	}

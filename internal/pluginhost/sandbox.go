@@ -1,7 +1,10 @@
 package pluginhost
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,6 +94,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
 		return nil
 	}
+	reportAbsent(e.policy.grants, rt)
 	var last lastBox
 	installed := h.setup().installedOf(e.names)
 	rt.Box = func(files ...string) proc.Box {
@@ -110,6 +114,19 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		})
 	}
 	return nil
+}
+
+// reportAbsent warns of files that a plugin may read and that do not exist. Most likely the path is
+// misspelt.
+func reportAbsent(grants []capability.Capability, rt *dialect.Runtime) {
+	for _, g := range grants {
+		if g.Kind != capability.ReadFS {
+			continue
+		}
+		if _, err := os.Stat(g.Path); errors.Is(err, fs.ErrNotExist) {
+			rt.Odd(fmt.Sprintf("%s: there is no such file or directory", g), "create it, or correct the path")
+		}
+	}
 }
 
 // lastBox caches the box of a plugin while nothing has changed. A box may have built the jail of
@@ -379,13 +396,14 @@ func (m *mounts) set(trees []sandbox.Tree) {
 	m.trees = trees
 }
 
-// show reports whether the plugin sees the file at a path of the host.
-func (m *mounts) show(path string) bool {
+// show reports whether the plugin sees the file at a path of the host, and if start is set, whether
+// it may start it.
+func (m *mounts) show(path string, start bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.ContainsFunc(m.trees, func(t sandbox.Tree) bool {
 		rel, err := filepath.Rel(t.Path, path)
-		return err == nil && filepath.IsLocal(rel) && t.Because != sandbox.BecauseMemory
+		return err == nil && filepath.IsLocal(rel) && t.Because != sandbox.BecauseMemory && (t.Access == sandbox.Execute || !start)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -514,10 +515,31 @@ func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	}
 }
 
+// TestAFileThatMayBeReadAndIsNotThere: doctor warns of a granted path that does not exist.
+func TestAFileThatMayBeReadAndIsNotThere(t *testing.T) {
+	h := confinable(t)
+	h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\nread -r line\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":\"scaf\"}}'\ncat\n", 0o755)
+	h.write("there", "", 0o644)
+	h.config(fmt.Sprintf("[plugins.scaf]\ncapabilities = [\"read:fs:%[1]s/there\", \"read:fs:%[1]s/nowhere\"]\n", h.home))
+	var found []string
+	for _, f := range h.open().Doctor() {
+		if strings.Contains(f.Problem, "no such file or directory") {
+			found = append(found, f.Problem)
+		}
+	}
+	if len(found) != 1 || !strings.Contains(found[0], "read:fs:"+h.home+"/nowhere: ") {
+		t.Errorf("found %q", found)
+	}
+}
+
 // TestAToolThatItsSandboxStops: the fix names the file or program that the sandbox does not show.
 // If the message names a file that does not exist, there is no fix.
 func TestAToolThatItsSandboxStops(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
+	jq, err := exec.LookPath("jq")
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := confinable(t)
 	h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\nwhile read -r line; do case $line in\n"+
 		`*'"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{"name":"scaf","tools":[{"name":"t","description":"d"}]}}' ;;`+"\n"+
@@ -527,6 +549,7 @@ func TestAToolThatItsSandboxStops(t *testing.T) {
 	for message, want := range map[string]string{
 		"[Errno 2] No such file or directory: '" + h.home + "/secret/note'": "read:fs:" + h.home + "/secret/note",
 		`Executable not found in $PATH: "jq"`:                               "exec:jq:/",
+		"[Errno 2] No such file or directory: '" + jq + "'":                 "exec:jq:" + jq,
 		"[Errno 2] No such file or directory: '/nowhere/at/all'":            "",
 		"no opinion": "",
 	} {

@@ -101,9 +101,6 @@ func (s *session) pack(plan *draft) (*proc.Packed, error) {
 	if s.notes, err = plan.finish(); err != nil {
 		return nil, err
 	}
-	for _, t := range plan.absent {
-		s.box.opts.Log.Info("the plugin may read a file that does not exist", "grant", t.Because)
-	}
 	file, err := memoryFile(plan.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)

@@ -52,43 +52,59 @@ func scanEnvelope(line []byte, i, depth int) (message, error) {
 	m := message{line: line, start: i}
 	c := rawjson.FieldsWithin(line, i, depth)
 	for c.Next() {
-		switch c.Name {
-		case "id":
-			m.id = c.Value
-		case "method":
-			m.method = c.Value
-		case "params":
-			m.params = c.Value
-		case "result":
-			m.result = c.Value
-		case "error":
-			m.fault = c.Value
-		}
+		m.take(&c)
 	}
 	m.end = c.End
 	return m, c.Err
 }
 
-// peek scans the beginning of a message that was cut off.
-func peek(head []byte) message {
-	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error only reports the cut
-	return m
+// take stores the position of the cursor's field.
+func (m *message) take(c *rawjson.Cursor) {
+	switch c.Name {
+	case "id":
+		m.id = c.Value
+	case "method":
+		m.method = c.Value
+	case "params":
+		m.params = c.Value
+	case "result":
+		m.result = c.Value
+	case "error":
+		m.fault = c.Value
+	}
 }
 
-// tailID finds the id in the end of a message, if it is the last field. Nothing else there can look
-// like it: inside a string, the quotes around id would have backslashes, and in an inner object,
-// two braces would follow the value.
-func tailID(tail []byte) (uint64, bool) {
+// peek scans the beginning of a message that was cut off. asks reports that it is a request or a
+// notification: it has a method or params, and no result.
+func peek(head []byte) (m message, asks bool) {
+	m = message{line: head}
+	c := rawjson.FieldsWithin(head, rawjson.Space(head, 0), len(head))
+	for c.Next() {
+		m.take(&c)
+	}
+	if c.Name != "id" { // the field that was cut off
+		c.Value.End = len(head)
+		m.take(&c)
+	}
+	asks = (m.method.End > 0 || m.params.End > 0) && m.result.End == 0 && !m.has(m.fault)
+	return m, asks
+}
+
+// tailID finds the id in the end of a message, if it is the last field, and otherwise returns nil.
+// Nothing else there can look like it: inside a string, the quotes around id would have
+// backslashes, and in an inner object, two braces would follow the value.
+func tailID(tail []byte) []byte {
 	tail = bytes.TrimRight(tail, " \t\r")
 	i := bytes.LastIndex(tail, []byte(`"id"`))
 	if i < 0 || tail[len(tail)-1] != '}' {
-		return 0, false
+		return nil
 	}
 	value, ok := bytes.CutPrefix(bytes.TrimSpace(tail[i+len(`"id"`):len(tail)-1]), []byte{':'})
-	if !ok {
-		return 0, false
+	value = bytes.TrimSpace(value)
+	if !ok || rawjson.Check(value) != nil || string(value) == "null" {
+		return nil
 	}
-	return callID(bytes.TrimSpace(value))
+	return value
 }
 
 // raw returns a part as it stands in the line; empty if it is absent.

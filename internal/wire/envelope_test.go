@@ -28,21 +28,23 @@ func TestCallID(t *testing.T) {
 }
 
 func TestTailID(t *testing.T) {
-	tests := map[string]uint64{ // 0: not found
-		`…xyz","id":7}`:                7,
-		`…xyz" , "id" : "7" } ` + "\r": 7,
-		`…xyz","id":7}}`:               0, // in an inner object
-		`…xyz","id":7},"b":1}`:         0,
-		`…\"id\":7}"}`:                 0, // in a string
-		`…","id":{"a":7}}`:             0,
-		`…xyz"}`:                       0,
-		``:                             0,
-		`"id":7`:                       0,
-		`"id"}`:                        0,
+	tests := map[string]string{ // "": not found
+		`…xyz","id":7}`:                `7`,
+		`…xyz" , "id" : "7" } ` + "\r": `"7"`,
+		`…xyz"},"id":"notes-1"}`:       `"notes-1"`,
+		`…xyz","id":null}`:             ``,
+		`…xyz","id":7}}`:               ``, // in an inner object
+		`…xyz","id":7},"b":1}`:         ``,
+		`…\"id\":7}"}`:                 ``, // in a string
+		`…","id":{"a":7}}`:             `{"a":7}`,
+		`…xyz"}`:                       ``,
+		``:                             ``,
+		`"id":7`:                       ``,
+		`"id"}`:                        ``,
 	}
 	for tail, want := range tests {
-		if got, ok := tailID([]byte(tail)); ok != (want != 0) || got != want {
-			t.Errorf("tailID(%s) = %d, %v; want %d", tail, got, ok, want)
+		if got := tailID([]byte(tail)); string(got) != want {
+			t.Errorf("tailID(%s) = %s; want %s", tail, got, want)
 		}
 	}
 }

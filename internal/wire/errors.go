@@ -47,6 +47,9 @@ type RPCError struct {
 }
 
 func (e *RPCError) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("answered with error %d and without a message", e.Code)
+	}
 	return fmt.Sprintf("answered with error %d: %q", e.Code, excerpt.Head(e.Message, messageCut))
 }
 

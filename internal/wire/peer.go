@@ -38,7 +38,7 @@ type Peer struct {
 	opts     PeerOptions
 	r, w     *os.File
 	in       *Reader       // used only by the reading goroutine
-	idAtEnd  bool          // used only by the reading goroutine: a line over the limit is being discarded, and its id is looked for at its end
+	atEnd    wantedID      // used only by the reading goroutine: what is looked for at the end of a line over the limit that is being discarded
 	endless  atomic.Bool   // the plugin writes a line over the limit that has not ended
 	notes    *notifier     // nil: there is no OnNotify
 	requests chan struct{} // holds a token for each request being answered
@@ -57,6 +57,15 @@ type Peer struct {
 	given   givenUp          // calls given up without a reply
 	err     error            // why the connection ended
 }
+
+// A wantedID is the kind of id that is looked for at the end of a line.
+type wantedID int
+
+const (
+	noID wantedID = iota
+	replyID
+	requestID
+)
 
 // A slot is where a call waits. It belongs to the call. The goroutine that takes it out of pending
 // must fill it, once.
@@ -102,7 +111,8 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 //
 // A reply over the size limit fails its call at once, if its id is in the first 512 bytes or is the
 // last field of the line. Otherwise the call is unknown: the reply is a noise, and the call ends
-// with its context.
+// with its context. A request of the plugin over the limit is answered with an error, if its id is
+// found in the same way.
 //
 // A call whose context has a deadline may notice up to 10 ms late that it was cancelled; see look.
 // It does meet its deadline.

@@ -104,24 +104,51 @@ func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 	return NoiseWrongID
 }
 
-// tooLarge handles a line over the limit. If the beginning of the line does not have the id of its
-// call, tooLargeEnded looks for it at the end.
+// tooLarge handles a line over the limit, whose beginning is known and whose end may be still to
+// come. If the beginning does not have the id of a reply or of a request, tooLargeEnded looks for it
+// at the end.
 func (p *Peer) tooLarge() {
-	head := peek(p.in.head)
+	head, asks := peek(p.in.head)
 	id, ok := head.callID()
-	if p.idAtEnd = !ok && head.method.End == 0; !p.idAtEnd {
+	p.atEnd = noID
+	switch {
+	case asks && head.has(head.id):
+		p.tooLargeRequest(head.raw(head.id))
+	case asks:
+		p.opts.noise(NoiseTooLarge, p.in.head, nil)
+		p.atEnd = requestID
+	case ok:
 		p.oversized(id, ok)
-	} else if !p.in.over {
+	default:
+		p.atEnd = replyID
+	}
+	if !p.in.over {
 		p.tooLargeEnded()
 	}
 }
 
 // tooLargeEnded is called when a line over the limit has ended.
 func (p *Peer) tooLargeEnded() {
-	if p.idAtEnd {
-		p.idAtEnd = false
-		p.oversized(tailID(p.in.tail))
+	wanted := p.atEnd
+	p.atEnd = noID
+	id := tailID(p.in.tail)
+	switch {
+	case wanted == replyID:
+		p.oversized(callID(id))
+	case wanted == requestID && id != nil: // otherwise it was a notification
+		p.answerTooLarge(id)
 	}
+}
+
+// tooLargeRequest reports a request over the limit, and answers it, because the plugin waits for an
+// answer.
+func (p *Peer) tooLargeRequest(id []byte) {
+	p.opts.noise(NoiseTooLarge, p.in.head, id)
+	p.answerTooLarge(id)
+}
+
+func (p *Peer) answerTooLarge(id []byte) {
+	p.answer(id, nil, &RPCError{Code: codeInvalid, Message: p.in.tooLarge().Error()})
 }
 
 // oversized fails the call whose reply was over the limit. If there is no call with that id, the

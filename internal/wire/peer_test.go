@@ -170,6 +170,37 @@ func TestPeerSize(t *testing.T) {
 			t.Errorf("after its end: %v", err)
 		}
 	})
+	for _, tt := range []struct{ rule, request, id string }{
+		{"with its id first", `{"id":"a","method":"put","params":{"v":"` + large + `"}}`, `"a"`},
+		{"with its id last", `{"method":"put","params":{"v":"` + large + `"},"id":"a"}`, `"a"`},
+		{"with its params first", `{"params":{"v":"` + large + `"},"method":"put","id":"a"}`, `"a"`},
+		{"with the id of a call of ours", `{"id":1,"method":"put","params":{"v":"` + large + `"}}`, `1`},
+		{"with the id of a call of ours last", `{"params":{"v":"` + large + `"},"method":"put","id":1}`, `1`},
+		{"just over the cap", `{"method":"put","params":{"v":"` + strings.Repeat("x", limit-30) + `"},"id":"a"}`, `"a"`},
+	} {
+		t.Run("a request that is too large is answered with an error, "+tt.rule, func(t *testing.T) {
+			p, f, heard := newPeer(t, o)
+			done := start(soon(t), p, "m")
+			f.read()
+			f.write(tt.request + "\n")
+			if got, want := f.read(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"message too large: the limit is %d bytes"}}`, tt.id, limit); got != want {
+				t.Errorf("answered with %s, want %s", got, want)
+			}
+			heard.wait(t, "too large")
+			f.write(`{"id":1,"result":1}` + "\n")
+			if got := <-done; got.result != "1" {
+				t.Errorf("the call got %s, %v", got.result, got.err)
+			}
+		})
+	}
+	t.Run("a notification that is too large is not answered", func(t *testing.T) {
+		_, f, heard := newPeer(t, o)
+		f.write(`{"method":"log","params":{"id":7,"text":"` + large + `"}}` + "\n" + `{"id":1,"method":"m"}` + "\n")
+		heard.wait(t, "too large")
+		if got := f.read(); !strings.Contains(got, "Method not found") {
+			t.Errorf("answered with %s", got)
+		}
+	})
 	t.Run("a notification that is too large is a noise at once", func(t *testing.T) {
 		_, f, heard := newPeer(t, o)
 		f.write(`{"method":"log","params":"` + large) // its end is still to come

@@ -157,7 +157,7 @@ func (s *Serial) wanted() uint64 {
 // oversized reports whether a line over the limit was the reply to the outstanding call. It was,
 // unless its beginning says otherwise.
 func (s *Serial) oversized() bool {
-	head := peek(s.in.head)
+	head, _ := peek(s.in.head)
 	id, ok := head.callID()
 	if s.unsent || ok && id != s.id && s.given.take(id) || head.method.End > 0 {
 		s.opts.noise(NoiseTooLarge, s.in.head, head.raw(head.id))

@@ -207,8 +207,8 @@ func TestTheCompactorIsNotAnObserver(t *testing.T) {
 	if h.Observer {
 		t.Error("the compactor is an observer")
 	}
-	reply, err := h.Call(t.Context(), &hook.Event{Point: h.Point, Payload: parse(t, `{"messages":[1]}`)})
-	if err != nil || reply.Verdict != hook.Stop || string(reply.Set.JSON()) != `{"messages":[1]}` {
+	reply, err := h.Call(t.Context(), &hook.Event{Point: h.Point, Payload: parse(t, `{"messages":[{"role":"user","content":"hi"}]}`)})
+	if err != nil || reply.Verdict != hook.Stop || string(reply.Set.JSON()) != `{"messages":[{"role":"user","content":"hi"}]}` {
 		t.Errorf("reply %+v, %v", reply, err)
 	}
 }

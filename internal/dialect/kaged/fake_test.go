@@ -132,6 +132,15 @@ func (f *fake) request(m *fakeMessage) {
 			os.WriteFile("revived", nil, 0o644)
 			return
 		}
+	case "one-at-a-time fake.hang":
+		for {
+			if _, err := os.Stat("go-on"); err == nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		f.result(m, nil)
+		return
 	case "health-error health.check":
 		f.fail(m, codeNoMethod, "what is that?")
 		return

@@ -60,7 +60,11 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 func describeIn(dir string) dialect.Found {
 	if _, err := os.Stat(dir); err != nil {
 		f := newFound(dir)
-		f.broken(fmt.Errorf("%s: %w", dir, dialect.Cause(err)))
+		err = fmt.Errorf("%s: %w", dir, dialect.Cause(err))
+		if dialect.LeadsNowhere(dir) {
+			err = dialect.WithFix(err, "it is a link: remove it, or put the plugin where it leads")
+		}
+		f.broken(err)
 		return f.Found
 	}
 	return describe(dir, "")

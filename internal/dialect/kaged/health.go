@@ -3,6 +3,7 @@ package kaged
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -14,6 +15,7 @@ type heart struct {
 	every  time.Duration                   // between pings
 	within time.Duration                   // the time for an answer
 	ping   func(ctx context.Context) error // returns nil if the plugin answered, otherwise why not
+	busy   func() <-chan struct{}          // returns a channel that is closed when the calls that are under way have ended
 	lost   func(err error)                 // is called if the plugin did not answer
 }
 
@@ -27,13 +29,102 @@ func (h *heart) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		pingCtx, cancel := context.WithTimeout(ctx, h.within)
-		err := h.ping(pingCtx)
-		cancel()
+		err := h.ask(ctx)
 		if ctx.Err() == nil && !alive(err) {
 			h.lost(err)
 		}
 	}
+}
+
+// settle is how long after a ping the calls under way are counted. By then the ping has been sent,
+// so no call that was sent before it is missed.
+const settle = 100 * time.Millisecond
+
+// ask pings once. A plugin that handles one request at a time cannot answer before it has answered
+// the earlier ones. So its time begins when the calls that came before the ping have ended, which
+// their own timeouts guarantee.
+func (h *heart) ask(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- h.ping(ctx) }()
+	began := time.Now()
+	late := time.NewTimer(min(settle, h.within))
+	defer late.Stop()
+	select {
+	case err := <-answer:
+		return err
+	case <-late.C:
+	}
+	left := h.within - time.Since(began)
+	ended := h.busy()
+	select {
+	case <-ended: // there are no calls
+	default:
+		select {
+		case err := <-answer:
+			return err
+		case <-ended:
+			left = h.within
+		}
+	}
+	late.Reset(left)
+	select {
+	case err := <-answer:
+		return err
+	case <-late.C:
+	}
+	cancel()
+	if err := <-answer; !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// A load is the calls that are under way.
+type load struct {
+	mu    sync.Mutex    // protects the fields below
+	calls int           // under way
+	round int           // how often ended was called
+	older int           // how many of the calls began before the last call of ended
+	quiet chan struct{} // what ended returned last; nil: it is closed
+}
+
+// begin counts a call. end must be called with what it returns.
+func (l *load) begin() (round int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+	return l.round
+}
+
+func (l *load) end(round int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls--
+	if round == l.round {
+		return
+	}
+	if l.older--; l.older == 0 && l.quiet != nil {
+		close(l.quiet)
+		l.quiet = nil
+	}
+}
+
+// ended returns a channel that is closed when the calls that are under way have ended, however many
+// begin meanwhile. It forgets the channel that it returned before.
+func (l *load) ended() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.round++
+	l.older = l.calls
+	quiet := make(chan struct{})
+	if l.older == 0 {
+		close(quiet)
+		return quiet
+	}
+	l.quiet = quiet
+	return quiet
 }
 
 // alive reports whether a plugin need not be restarted after a ping with this error. Any reply

@@ -3,6 +3,7 @@ package kaged
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +16,19 @@ import (
 // plugin lost, in seconds.
 func beating(t *testing.T, ping func(ctx context.Context) error) (pinged, lost []float64) {
 	t.Helper()
+	return beatingWith(t, &load{}, ping)
+}
+
+// beatingWith is beating with calls under way.
+func beatingWith(t *testing.T, calls *load, ping func(ctx context.Context) error) (pinged, lost []float64) {
+	t.Helper()
 	start := time.Now()
 	now := func() float64 { return time.Since(start).Seconds() }
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	h := heart{every: 20 * time.Second, within: healthTimeout,
 		ping: func(ctx context.Context) error { pinged = append(pinged, now()); return ping(ctx) },
-		lost: func(error) { lost = append(lost, now()) }}
+		busy: calls.ended, lost: func(error) { lost = append(lost, now()) }}
 	h.beat(ctx)
 	return pinged, lost
 }
@@ -78,7 +85,7 @@ func TestHealthWaitsFiveSeconds(t *testing.T) {
 func TestHealthEndsWithItsContextAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		h := heart{every: time.Second, within: healthTimeout, ping: silence,
+		h := heart{every: time.Second, within: healthTimeout, ping: silence, busy: (&load{}).ended,
 			lost: func(error) { t.Error("a plugin that is being closed was called lost") }}
 		done := make(chan struct{})
 		go func() { h.beat(ctx); close(done) }()
@@ -86,4 +93,46 @@ func TestHealthEndsWithItsContextAndLosesNothing(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// TestAPluginThatIsBusyIsAlive: the five seconds begin when the calls that came before the ping have
+// ended: docs/protocols/kaged.md, row K82. New calls do not put off the end.
+func TestAPluginThatIsBusyIsAlive(t *testing.T) {
+	for _, tc := range []struct {
+		rule   string
+		begins []time.Duration // of calls that take 12 seconds
+		answer time.Duration   // when the ping of 20 s is answered; 0: never
+		lost   []float64
+	}{
+		{"a plugin that answers health.check after its call is alive", []time.Duration{19 * time.Second}, 32 * time.Second, nil},
+		{"a plugin that does not answer five seconds after its call is lost", []time.Duration{19 * time.Second}, 0, []float64{36}},
+		{"calls that come after health.check do not count", []time.Duration{19 * time.Second, 22 * time.Second, 30 * time.Second}, 0, []float64{36}},
+		{"a call that came with health.check counts", []time.Duration{20*time.Second + settle/2}, 0, []float64{37.05}},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls load
+				start := time.Now()
+				for _, at := range tc.begins {
+					time.AfterFunc(at, func() {
+						round := calls.begin()
+						time.AfterFunc(12*time.Second, func() { calls.end(round) })
+					})
+				}
+				_, lost := beatingWith(t, &calls, func(ctx context.Context) error {
+					if time.Since(start) > 21*time.Second {
+						return nil
+					}
+					if tc.answer == 0 {
+						return silence(ctx)
+					}
+					time.Sleep(time.Until(start.Add(tc.answer))) // fake time
+					return nil
+				})
+				if !slices.Equal(lost, tc.lost) {
+					t.Errorf("lost at %v, want %v", lost, tc.lost)
+				}
+			})
+		})
+	}
 }

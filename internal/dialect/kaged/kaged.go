@@ -70,6 +70,11 @@ func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
 	}
 	s.Config = config
 	faults := &dialect.ConfigError{Faults: configFaults(m.ConfigSchema.Check(config)), Secrets: configFaults(m.SystemConfigSchema.Check(orEmpty(s.SystemConfig)))}
+	for i, f := range faults.Faults {
+		if len(f.Path) > 0 && slices.ContainsFunc(m.SystemConfigSchema.Fields(), func(name string) bool { return name == f.Path[0] }) {
+			faults.Faults[i].Message = "is a secret, by system_config_schema: write it below [plugins." + m.Name + "] in secrets.toml"
+		}
+	}
 	faults.Faults = append(faults.Faults, outsideKnobs(m.Knobs, config, faults.Faults)...)
 	if len(faults.Faults)+len(faults.Secrets) > 0 {
 		return s, faults

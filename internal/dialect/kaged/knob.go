@@ -76,6 +76,7 @@ func (c *checker) knob(e *document.Table, config document.Value) dialect.Knob {
 			k.Prefixes = texts(prefixes, document.Value.Filled)
 		}
 	}
+	c.knobField(e.Value("binds_to"), field, &k)
 	c.knobDefault(e.Value("default"), &k)
 	e.EndWarning()
 	return k
@@ -157,6 +158,8 @@ func either(knob, field document.Value, keyword string) document.Value {
 func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.Knob) {
 	low, high, step := either(e.Value("min"), field, "minimum"), either(e.Value("max"), field, "maximum"), e.Value("step")
 	k.Min, k.Max, k.Step = c.knobNumber(low, k), c.knobNumber(high, k), c.knobNumber(step, k)
+	k.Min = narrower(k.Min, field, "minimum", func(own, schema float64) bool { return own < schema })
+	k.Max = narrower(k.Max, field, "maximum", func(own, schema float64) bool { return own > schema })
 	if k.Min != nil && k.Max != nil && *k.Min >= *k.Max {
 		low.Bad("", "must be less than max")
 		k.Min, k.Max = nil, nil // so that no other message mentions these limits
@@ -164,6 +167,19 @@ func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.
 	if k.Step != nil && *k.Step <= 0 {
 		step.Bad("", "must be greater than 0")
 	}
+}
+
+// narrower returns a knob's own limit, or that of its schema field if the field allows less: both are
+// checked.
+func narrower(own *float64, field document.Value, keyword string, wider func(own, schema float64) bool) *float64 {
+	if own == nil || !field.Present() || field.Kind() != document.Map {
+		return own
+	}
+	limit, err := strconv.ParseFloat(string(field.Get(keyword).JSON()), 64)
+	if err != nil || !wider(*own, limit) {
+		return own
+	}
+	return &limit
 }
 
 // knobNumber reads a limit or the step of a range. In an int_range they must be whole.
@@ -262,6 +278,27 @@ func (c *checker) knobText(e *document.Table, field document.Value, k *dialect.K
 		return
 	}
 	k.MaxLength = given(n, ok)
+}
+
+// knobField warns of a knob whose field can have none of its values.
+func (c *checker) knobField(e, field document.Value, k *dialect.Knob) {
+	if !field.Present() || field.Kind() != document.Map || field.Get("type").Kind() != document.String {
+		return
+	}
+	var fits []string
+	switch k.Type {
+	case knobRange, knobIntRange:
+		fits = []string{"number", "integer"}
+	case knobBoolean:
+		fits = []string{"boolean"}
+	case knobText, knobMultiline, knobModelAlias, knobPath:
+		fits = []string{"string"}
+	default:
+		return
+	}
+	if t, _ := field.Get("type").Text(); !slices.Contains(fits, t) {
+		e.Warn("", "a knob of type %s cannot set a field of type %s", k.Type, document.Cut(t))
+	}
 }
 
 // knobDefault reads the default and checks that the knob allows it.

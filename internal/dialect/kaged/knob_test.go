@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -146,8 +147,22 @@ func TestKnobsKeepTheirOrderAndValues(t *testing.T) {
 	}
 }
 
+// TestAKnobThatCannotSetItsField: it is a warning.
+func TestAKnobThatCannotSetItsField(t *testing.T) {
+	m, problems := kaged.ParseManifest("", []byte(edited(0, `config_schema:
+  properties:
+    level: {type: integer}
+knobs:
+  level: {type: text, label: L, binds_to: config.level}
+  other: {type: range, label: O, binds_to: config.level}
+`)))
+	if len(problems) > 0 || len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0].Message, "a knob of type text cannot set a field of type integer") {
+		t.Errorf("%v, warnings %v", problems, m.Warnings)
+	}
+}
+
 // TestAKnobTakesItsLimitsFromTheField: a knob without min, max, values or max_length has those of
-// its schema field.
+// its schema field, and so has one whose own limits are wider.
 func TestAKnobTakesItsLimitsFromTheField(t *testing.T) {
 	m, problems := kaged.ParseManifest("", []byte(edited(0, `config_schema:
   properties:
@@ -158,6 +173,7 @@ knobs:
   level: {type: int_range, label: L, binds_to: config.level, max: 3}
   mode: {type: enum, label: M, binds_to: config.mode, labels: {slow: Slowly}}
   note: {type: text, label: N, binds_to: config.note}
+  wide: {type: int_range, label: W, binds_to: config.level, min: 0, max: 20}
 `)))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -165,6 +181,9 @@ knobs:
 	level, mode, note := m.Knobs[0], m.Knobs[1], m.Knobs[2]
 	if level.Min == nil || *level.Min != 1 || level.Max == nil || *level.Max != 3 {
 		t.Errorf("level from %v to %v", level.Min, level.Max)
+	}
+	if wide := m.Knobs[3]; *wide.Min != 1 || *wide.Max != 5 {
+		t.Errorf("wide from %v to %v", *wide.Min, *wide.Max)
 	}
 	if len(mode.Values) != 2 || string(mode.Values[1]) != `"slow"` || !slices.Equal(mode.Labels, []string{"fast", "Slowly"}) {
 		t.Errorf("mode %s %q", mode.Values, mode.Labels)

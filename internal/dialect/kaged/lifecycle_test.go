@@ -82,6 +82,47 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
+// TestHealthWaitsForCalls: the time for the answer to health.check does not begin during a call, since
+// the plugin may handle one request at a time: docs/protocols/kaged.md, row K82.
+func TestHealthWaitsForCalls(t *testing.T) {
+	r := newRig(t, "one-at-a-time", "")
+	r.manifest().HealthInterval = 20 * time.Millisecond
+	p := r.open()
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.CallMethod(t.Context(), "fake.hang", nil)
+		done <- err
+	}()
+	eventually(t, "health.check waits for the call", func() bool {
+		p.load.mu.Lock()
+		defer p.load.mu.Unlock()
+		return p.load.quiet != nil
+	})
+	if err := os.WriteFile(filepath.Join(r.dir, "go-on"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestACallOfASilentPlugin: the error of a call whose process was ended for its silence says so.
+func TestACallOfASilentPlugin(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p := r.open()
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.CallMethod(t.Context(), "fake.hang", nil)
+		done <- err
+	}()
+	eventually(t, "the call is under way", func() bool { return r.count("fake.hang") == 1 })
+	p.lost(context.DeadlineExceeded)
+	err := <-done
+	if !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "no answer to health.check within 5s") || !strings.Contains(err.Error(), "health_interval_sec") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestAnErrorIsASignOfLife: an error is an answer to health.check too: docs/protocols/kaged.md, row
 // K81.
 func TestAnErrorIsASignOfLife(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -20,6 +22,7 @@ import (
 type link struct {
 	process *proc.Process
 	peer    *wire.Peer
+	silent  atomic.Bool // it did not answer health.check, and is killed
 }
 
 // connect starts a process and shakes hands with it, for the first start and for every restart.
@@ -48,8 +51,16 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 // the manifest, because the reader may be the plugin's author.
 func (p *plugin) misnamed(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
-	if !ok || !strings.Contains(p.manifest.Command[0], "/") {
+	if !ok {
 		return err
+	}
+	if name := p.manifest.Command[0]; !strings.Contains(name, "/") {
+		if _, missing := os.Stat(filepath.Join(p.dir, name)); missing != nil {
+			return err
+		}
+		named := *start
+		named.Fix = "write ./" + name + " in command of the manifest: without ./ it is not the file in the plugin's directory"
+		return &named
 	}
 	if _, missing := os.Lstat(start.Path); !errors.Is(missing, fs.ErrNotExist) {
 		return err
@@ -129,7 +140,7 @@ func (p *plugin) greet(ctx context.Context, l *link) error {
 		return err
 	}
 	for _, difference := range w.differences(p.manifest) {
-		p.rt.Odd("the handshake and the manifest differ: "+difference, "make its manifest and its answer to initialize say the same")
+		p.rt.Odd("its answer to initialize "+difference, "make its manifest and its answer to initialize say the same")
 	}
 	if err := l.peer.Notify(ctx, methodInitialized, emptyObject); err != nil {
 		return dialect.CallFailure(err, l.process)
@@ -191,13 +202,19 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call sends one request to the current process. All requests go through it except those of the
-// handshake and of the farewell.
+// call sends one request for a hook, a tool or a method to the current process.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := p.gate.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer p.gate.leave()
+	defer p.load.end(p.load.begin())
+	return p.send(ctx, method, params)
+}
+
+// send sends one request to the current process. All requests go through it except those of the
+// handshake and of the farewell. The caller has entered the gate.
+func (p *plugin) send(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	l, err := p.kept.Get()
 	if err != nil {
 		return nil, hook.Failure(hook.Unavailable, err)
@@ -216,7 +233,21 @@ func (p *plugin) call(ctx context.Context, method string, params json.RawMessage
 	if !l.ended() { // it has closed its stdout, so it can never answer again
 		l.process.Stop(ctx, proc.Ladder{})
 	}
+	if l.silent.Load() {
+		return nil, p.killed(failure)
+	}
 	return nil, failure
+}
+
+// killed replaces the error of a call whose process was ended because it did not answer
+// health.check.
+func (p *plugin) killed(failure error) error {
+	e := &hook.Error{Kind: hook.Crash}
+	if crash, ok := errors.AsType[*hook.Error](failure); ok {
+		*e = *crash
+	}
+	e.Err = dialect.WithFix(errors.New("its process was ended: "+p.silence()), healthFix)
+	return e
 }
 
 var errShutdown = errors.New("it is being shut down")

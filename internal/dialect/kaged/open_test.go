@@ -102,7 +102,7 @@ func TestHandshakeThatIsNotAnswered(t *testing.T) {
 
 func TestHandshakeWarnings(t *testing.T) {
 	for behaviour, warns := range map[string]string{
-		"no-api":  "without api_version",
+		"no-api":  "left out api_version",
 		"differs": "9.9.9",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -129,6 +129,21 @@ func TestOpenSaysWhyAProgramWillNotStart(t *testing.T) {
 	}
 	if start, ok := errors.AsType[*program.StartError](err); !ok || !strings.Contains(start.Fix, "correct command in the manifest") {
 		t.Errorf("fix of %#v", err)
+	}
+}
+
+// TestAProgramBesideTheManifest: a bare name is not a file in the plugin's directory, and the fix says
+// how to name that.
+func TestAProgramBesideTheManifest(t *testing.T) {
+	home := t.TempDir()
+	dir := place(t, home, "p", "manifest.yaml", strings.Replace(minimal("p"), "./run", "run-of-p", 1))
+	if err := os.WriteFile(filepath.Join(dir, "run-of-p"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rt := plugtest.Runtime(t, home)
+	_, err := New().Open(t.Context(), New().Find(rt.Env)[0], dialect.Settings{}, rt)
+	if start, ok := errors.AsType[*program.StartError](err); !ok || !strings.Contains(start.Fix, "write ./run-of-p in command") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -173,6 +188,13 @@ system_config_schema: {type: object, properties: {token: {type: string, minLengt
 		t.Error("the plugin was started nevertheless")
 	}
 
+	t.Run("a secret in the config is called one", func(t *testing.T) {
+		r := newRig(t, "echo", strings.Replace(schemas, "{type: object,", "{type: object, additionalProperties: false,", 1))
+		r.settings = dialect.Settings{Config: json.RawMessage(`{"url":"x","token":"hunter2"}`)}
+		if text := r.refused().Error(); !strings.Contains(text, "config.token: is a secret") || !strings.Contains(text, "[plugins.echo] in secrets.toml") || strings.Contains(text, "hunter2") {
+			t.Errorf("error %q", text)
+		}
+	})
 	t.Run("required fields are reported if there is no configuration", func(t *testing.T) {
 		r := newRig(t, "echo", schemas)
 		if text := r.refused().Error(); !strings.Contains(text, "config.url") {

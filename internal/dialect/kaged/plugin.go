@@ -49,6 +49,7 @@ type plugin struct {
 	notifications *notifications
 
 	given    atomic.Pointer[dialect.Settings] // the configuration for the next process
+	load     load                             // the calls under way, without those for health
 	gate     gate                             // calls wait here while the process is replaced
 	renewing sync.Mutex                       // held while the process is replaced
 	renewal  renewal
@@ -118,21 +119,37 @@ func (p *plugin) open(ctx context.Context) error {
 // watch pings the plugin until it is closed.
 func (p *plugin) watch(ctx context.Context) {
 	ctx, p.calm = context.WithCancel(ctx)
-	h := &heart{every: p.manifest.HealthInterval, within: p.dialect.health, ping: p.ping, lost: p.lost}
+	h := &heart{every: p.manifest.HealthInterval, within: p.dialect.health, ping: p.ping, busy: p.load.ended, lost: p.lost}
 	p.beating.Go(func() { h.beat(ctx) })
 }
 
+// ping asks for health. While the process is replaced, no process can answer.
 func (p *plugin) ping(ctx context.Context) error {
-	_, err := p.call(ctx, methodHealth, emptyObject)
+	if err := p.gate.enter(ctx); err != nil {
+		return hook.Failure(hook.Unavailable, err)
+	}
+	defer p.gate.leave()
+	_, err := p.send(ctx, methodHealth, emptyObject)
 	return err
 }
 
 // lost restarts a plugin that runs but does not answer.
 func (p *plugin) lost(err error) {
-	reason := fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
-	p.log.Warn("plugin is restarted", "reason", reason, "err", inTime(err))
+	if l, err := p.kept.Get(); err == nil {
+		l.silent.Store(true)
+	}
+	reason := p.silence()
+	p.log.Warn("plugin is restarted", "reason", reason, "err", inTime(err), "fix", healthFix)
 	p.kept.Restart(reason)
 }
+
+// silence is the reason why a plugin that is lost is restarted.
+func (p *plugin) silence() string {
+	return fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
+}
+
+// healthFix says what the author of a plugin that is lost can do.
+const healthFix = "answer health.check at once, even while a call is under way; it is sent every health_interval_sec"
 
 // Info returns what the manifest declares.
 func (p *plugin) Info() dialect.Info { return *infoOf(p.manifest) }

@@ -143,7 +143,8 @@ type welcome struct {
 	methods          []string
 	notifications    []string
 	capabilitiesUsed []string
-	odd              []string // fields of the wrong type
+	odd              []string // what is wrong with fields of another type
+	unread           []string // the names of these fields
 }
 
 func readWelcome(result json.RawMessage) (*welcome, error) {
@@ -165,11 +166,12 @@ func readWelcome(result json.RawMessage) (*welcome, error) {
 // the plugin, since only api_version matters.
 func (w *welcome) read(o rawjson.Object, name string, into any) {
 	value := o.Get(name)
-	if value == nil || string(value) == "null" {
+	if isNull(value) {
 		return
 	}
 	if err := json.Unmarshal(value, into); err != nil {
-		w.odd = append(w.odd, fmt.Sprintf("%s is %s, which is not the type that the protocol demands", name, cut(value)))
+		w.odd = append(w.odd, fmt.Sprintf("has the %s %s, which is not of the type that the protocol demands", name, cut(value)))
+		w.unread = append(w.unread, name)
 	}
 }
 
@@ -188,22 +190,33 @@ func (w *welcome) refusal() error {
 }
 
 // differences lists where the answer and the manifest differ. They are warnings:
-// docs/protocols/kaged.md, row K56.
+// docs/protocols/kaged.md, row K56. A list that is left out is empty. A plugin need not use every
+// capability that it declares.
 func (w *welcome) differences(m *Manifest) []string {
 	out := slices.Clone(w.odd)
 	if w.apiVersion == nil {
-		out = append(out, fmt.Sprintf("answered without api_version: %d is assumed", apiVersion))
+		out = append(out, fmt.Sprintf(`left out api_version: %d is assumed; answer "api_version": %d`, apiVersion, apiVersion))
 	}
-	if w.name != "" && w.name != m.Name {
-		out = append(out, fmt.Sprintf("says its name is %.64q, the manifest says %q", w.name, m.Name))
+	for _, f := range []struct{ field, answer, manifest string }{{"name", w.name, m.Name}, {"version", w.version, m.Version}} {
+		switch {
+		case f.answer == f.manifest || slices.Contains(w.unread, f.field):
+		case f.answer == "":
+			out = append(out, fmt.Sprintf("left out %s, in the manifest %q", f.field, f.manifest))
+		default:
+			out = append(out, fmt.Sprintf("says its %s is %.64q, the manifest says %q", f.field, f.answer, f.manifest))
+		}
 	}
-	if w.version != "" && w.version != m.Version {
-		out = append(out, fmt.Sprintf("says its version is %.64q, the manifest says %q", w.version, m.Version))
+	given := func(name string, names []string) []string { // a list that could not be read has been reported
+		if slices.Contains(w.unread, name) {
+			return nil
+		}
+		return names
 	}
-	out = appendNames(out, "the manifest declares methods it does not have", missing(m.Methods, w.methods))
-	out = appendNames(out, "has methods the manifest does not declare", missing(w.methods, callable(m)))
-	out = appendNames(out, "has notifications the manifest does not declare", missing(w.notifications, m.Notifications))
-	out = appendNames(out, "uses capabilities the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m.Capabilities)))
+	out = appendNames(out, "lacks methods that the manifest declares", given("methods", missing(m.Methods, w.methods)))
+	out = appendNames(out, "has methods that the manifest does not declare", missing(w.methods, callable(m)))
+	out = appendNames(out, "lacks notifications that the manifest declares", given("notifications", missing(m.Notifications, w.notifications)))
+	out = appendNames(out, "has notifications that the manifest does not declare", missing(w.notifications, m.Notifications))
+	out = appendNames(out, "uses capabilities that the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m.Capabilities)))
 	return out
 }
 

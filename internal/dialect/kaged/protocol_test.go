@@ -37,14 +37,19 @@ func TestWelcome(t *testing.T) {
 		{"tools may be listed among the methods", strings.Replace(good, `["p.count"]`, `["p.count","p.add"]`, 1), "", ""},
 		{"another api_version is a refusal", strings.Replace(good, `"api_version":1`, `"api_version":2`, 1), "", `api_version 2, this host 1`},
 		{"an api_version that is not a number is a refusal", strings.Replace(good, `"api_version":1`, `"api_version":"one"`, 1), "", "api_version"},
-		{"a missing api_version is a warning", strings.Replace(good, `"api_version":1,`, "", 1), "without api_version", ""},
+		{"a missing api_version is a warning", strings.Replace(good, `"api_version":1,`, "", 1), "left out api_version", ""},
 		{"another name is a warning", strings.Replace(good, `"p"`, `"q"`, 1), `its name is "q"`, ""},
 		{"another version is a warning", strings.Replace(good, `1.0.0`, `2.0.0`, 1), `its version is "2.0.0"`, ""},
-		{"a method too few is a warning", strings.Replace(good, `["p.count"]`, `[]`, 1), `does not have: "p.count"`, ""},
+		{"a method too few is a warning", strings.Replace(good, `["p.count"]`, `[]`, 1), `lacks methods that the manifest declares: "p.count"`, ""},
 		{"a method too many is a warning", strings.Replace(good, `["p.count"]`, `["p.count","p.drop"]`, 1), `does not declare: "p.drop"`, ""},
-		{"an undeclared notification is a warning", strings.Replace(good, `["p.tick"]`, `["p.tock"]`, 1), `"p.tock"`, ""},
+		{"an undeclared notification is a warning", strings.Replace(good, `["p.tick"]`, `["p.tick","p.tock"]`, 1), `"p.tock"`, ""},
 		{"a capability beyond the declared is a warning", strings.Replace(good, `kaged:storage:read`, `net:*`, 1), `"net:*"`, ""},
-		{"a field of another type is a warning", strings.Replace(good, `["p.tick"]`, `7`, 1), "notifications is", ""},
+		{"a field of another type is a warning", strings.Replace(good, `["p.tick"]`, `7`, 1), "has the notifications 7", ""},
+		{"a notification too few is a warning", strings.Replace(good, `["p.tick"]`, `[]`, 1), `lacks notifications that the manifest declares: "p.tick"`, ""},
+		{"a capability that is not used is fine", strings.Replace(good, `["kaged:storage:read"]`, `[]`, 1), "", ""},
+		{"a name that is left out is a warning", strings.Replace(good, `"name":"p",`, "", 1), `left out name, in the manifest "p"`, ""},
+		{"a version that is left out is a warning", strings.Replace(good, `"version":"1.0.0",`, "", 1), `left out version, in the manifest "1.0.0"`, ""},
+		{"a list that is left out is empty", strings.Replace(good, `,"notifications":["p.tick"],"capabilities_used":["kaged:storage:read"]`, "", 1), `lacks notifications that the manifest declares: "p.tick"`, ""},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			w, err := readWelcome(json.RawMessage(tc.answer))
@@ -55,7 +60,7 @@ func TestWelcome(t *testing.T) {
 				t.Errorf("refusal %v, want %q", err, tc.refuses)
 			}
 			warnings := strings.Join(w.differences(m), "\n")
-			if tc.warns == "" && warnings != "" || !strings.Contains(warnings, tc.warns) {
+			if tc.warns == "" && warnings != "" || strings.Contains(warnings, "\n") || !strings.Contains(warnings, tc.warns) {
 				t.Errorf("warnings %q, want %q", warnings, tc.warns)
 			}
 		})

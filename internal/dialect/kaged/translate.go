@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -89,7 +90,7 @@ func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
-	messages, err := list(o, "messages")
+	messages, err := messages(o, "messages")
 	if err != nil {
 		return hook.Reply{}, err
 	}
@@ -118,7 +119,7 @@ func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
-	retain, err := list(o, "retain")
+	retain, err := messages(o, "retain")
 	if err != nil {
 		return hook.Reply{}, err
 	}
@@ -195,6 +196,63 @@ func list(o rawjson.Object, name string) (json.RawMessage, error) {
 		return nil, garbled("%s is %s, but must be a list", name, cut(v))
 	}
 	return v, nil
+}
+
+// messages returns a field that lists messages, or nil if it is absent or null.
+func messages(o rawjson.Object, name string) (json.RawMessage, error) {
+	v, err := list(o, name)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	if err := CheckMessages(v); err != nil {
+		return nil, garbled("%s%w", name, err)
+	}
+	return v, nil
+}
+
+// roles are the roles that a message may have.
+var roles = []string{"user", "assistant", "system", "tool"}
+
+// CheckMessages returns an error if a value is not a list of messages. It begins with the index of
+// the first wrong one, so that it can follow the name of the list.
+func CheckMessages(list json.RawMessage) error {
+	var all []json.RawMessage
+	if err := json.Unmarshal(list, &all); err != nil {
+		return fmt.Errorf(" is %s, but must be a list of messages", cut(list))
+	}
+	for i, raw := range all {
+		if why := messageFault(raw); why != "" {
+			return fmt.Errorf(`[%d] is %s, but a message is {"role": "user", "content": "…"}: %s`, i, cut(raw), why)
+		}
+	}
+	return nil
+}
+
+// messageFault says what is wrong with a message. Its content may be anything, because a host may
+// have content that is not a text.
+func messageFault(raw json.RawMessage) string {
+	var m struct {
+		Role      *string         `json:"role"`
+		Content   json.RawMessage `json:"content"`
+		ToolCalls []struct {
+			ID, Name string
+		} `json:"tool_calls"`
+		ToolCallID string `json:"tool_call_id"`
+		Name       string `json:"name"`
+		Failed     bool   `json:"failed"`
+	}
+	err := json.Unmarshal(raw, &m)
+	switch {
+	case err != nil:
+		return dialect.JSONMismatch(err)
+	case m.Role == nil:
+		return "role is missing"
+	case !slices.Contains(roles, *m.Role):
+		return "role must be one of " + strings.Join(roles, ", ")
+	case isNull(m.Content) && len(m.ToolCalls) == 0:
+		return "content is missing"
+	}
+	return ""
 }
 
 // present returns the fields that have a value.

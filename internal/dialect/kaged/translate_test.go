@@ -94,7 +94,10 @@ func TestAnswers(t *testing.T) {
 		{rule: "an answer to on_session_idle is noted and ignored", hook: "on_session_idle", point: hook.SessionIdle,
 			result: `{"inject":"x"}`, note: true},
 		{rule: "the compactor's messages are its answer", hook: "pre_compact", point: hook.CompactBefore,
-			result: `{"messages":[1]}`, set: `{"messages":[1]}`, verdict: hook.Stop},
+			result: `{"messages":[{"role":"user","content":"hi"}]}`, set: `{"messages":[{"role":"user","content":"hi"}]}`, verdict: hook.Stop},
+		{rule: "a message may have calls and no content, or an empty one", hook: "post_compact", point: hook.CompactAfter,
+			result: `{"retain":[{"role":"assistant","tool_calls":[{"id":"1","name":"ls","arguments":{}}]},{"role":"tool","content":"","tool_call_id":"1"}]}`,
+			set:    `{"retain":[{"role":"assistant","tool_calls":[{"id":"1","name":"ls","arguments":{}}]},{"role":"tool","content":"","tool_call_id":"1"}]}`},
 		{rule: "an empty list of messages is an answer", hook: "pre_compact", point: hook.CompactBefore,
 			result: `{"messages":[]}`, set: `{"messages":[]}`, verdict: hook.Stop},
 		{rule: "the compactor's summary is its answer", hook: "pre_compact", point: hook.CompactBefore,
@@ -102,7 +105,7 @@ func TestAnswers(t *testing.T) {
 		{rule: "an empty object from the compactor is no opinion", hook: "pre_compact", point: hook.CompactBefore,
 			result: `{}`, note: true},
 		{rule: "post_compact retains and injects", hook: "post_compact", point: hook.CompactAfter,
-			result: `{"retain":[{"id":1}],"inject":"x"}`, set: `{"retain":[{"id":1}],"inject":"x"}`},
+			result: `{"retain":[{"role":"user","content":"a"}],"inject":"x"}`, set: `{"retain":[{"role":"user","content":"a"}],"inject":"x"}`},
 		{rule: "post_compact without inject retains", hook: "post_compact", point: hook.CompactAfter,
 			result: `{"retain":[]}`, set: `{"retain":[]}`},
 		{rule: "connected to prompt.context what is injected joins the context", hook: "on_session_start", point: hook.PromptContext,
@@ -144,6 +147,12 @@ func TestGarbledAnswers(t *testing.T) {
 		{"summary must be a string", "pre_compact", hook.CompactBefore, `{"summary":[]}`, "summary is"},
 		{"a compactor's answer must have messages or summary", "pre_compact", hook.CompactBefore, `{"message":[]}`, "neither messages nor summary"},
 		{"retain must be a list", "post_compact", hook.CompactAfter, `{"retain":"x"}`, "retain is"},
+		{"a retained message must be an object", "post_compact", hook.CompactAfter, `{"retain":[{"role":"user","content":"a"},5]}`, "retain[1] is 5, but a message is"},
+		{"a retained message must have a role", "post_compact", hook.CompactAfter, `{"retain":[{"content":"x"}]}`, "role is missing"},
+		{"a retained message must have a known role", "post_compact", hook.CompactAfter, `{"retain":[{"role":"bogus","content":"x"}]}`, "role must be one of user, assistant, system, tool"},
+		{"a retained message must have content", "post_compact", hook.CompactAfter, `{"retain":[{"role":"user"}]}`, "content is missing"},
+		{"calls of a retained message must be a list", "post_compact", hook.CompactAfter, `{"retain":[{"role":"user","content":"","tool_calls":"x"}]}`, "tool_calls"},
+		{"a compactor's message must be an object", "pre_compact", hook.CompactBefore, `{"messages":["x"]}`, `messages[0] is "x", but a message is`},
 		{"post_compact's inject must be a string", "post_compact", hook.CompactAfter, `{"retain":[],"inject":{}}`, "inject is"},
 		{"a long answer is shortened in the error", "on_session_start", hook.SessionStart, `"` + strings.Repeat("x", 1000) + `"`, `…`},
 	} {
@@ -184,7 +193,7 @@ func TestAnInvalidConnectionNamesThePossiblePoints(t *testing.T) {
 // FuzzAnswers: for any answer of a plugin, a reply sets only fields of its point.
 func FuzzAnswers(tf *testing.F) {
 	f := variants.Of(tf)
-	for _, seed := range []string{`null`, `{}`, `{"inject":"x"}`, `{"messages":[1],"summary":"s"}`, `{"retain":[],"inject":""}`, `[`, `"x"`, ``} {
+	for _, seed := range []string{`null`, `{}`, `{"inject":"x"}`, `{"messages":[{"role":"user","content":""}],"summary":"s"}`, `{"retain":[],"inject":""}`, `[`, `"x"`, ``} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, result string) {
