@@ -246,8 +246,8 @@ func TestTheErrorOfAConfigHasItsPlace(t *testing.T) {
 	}
 }
 
-// TestAConfigThatNoFileHas: the fix for a required value says where to write it, and the error names
-// no other table's line.
+// TestAConfigThatNoFileHas: the fix for a required value says where to write it, and the error
+// names no other table's line.
 func TestAConfigThatNoFileHas(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n[plugins.other]\nenabled = true\n")
 	manifest := strings.Replace(notesManifest, "config_schema:\n", "config_schema:\n  required: [owner]\n", 1) + "system_config_schema: {required: [token]}\n"

@@ -63,8 +63,8 @@ func (h *Host) lacking(e *entry, text string) []string {
 	return grants
 }
 
-// shows reports whether a plugin can already use the file or program of a capability, at its path or
-// at the one to which links lead.
+// shows reports whether a plugin can already use the file or program of a capability, at its path
+// or at the one to which links lead.
 func (e *entry) shows(g capability.Capability) bool {
 	start := g.Kind == capability.Exec && !e.policy.anyProgram
 	return e.mounts.show(g.Path, start) || e.mounts.show(realPath(g.Path), start)

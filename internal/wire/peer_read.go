@@ -105,8 +105,8 @@ func (p *Peer) odd(id uint64, ok bool) NoiseKind {
 }
 
 // tooLarge handles a line over the limit, whose beginning is known and whose end may be still to
-// come. If the beginning does not have the id of a reply or of a request, tooLargeEnded looks for it
-// at the end.
+// come. If the beginning does not have the id of a reply or of a request, tooLargeEnded looks for
+// it at the end.
 func (p *Peer) tooLarge() {
 	head, asks := peek(p.in.head)
 	id, ok := head.callID()

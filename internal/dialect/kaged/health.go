@@ -36,9 +36,9 @@ func (h *heart) beat(ctx context.Context) {
 	}
 }
 
-// settle is how long after a ping the calls under way are counted. By then the ping has been sent,
+// countDelay is how long after a ping the calls under way are counted. By then the ping has been sent,
 // so no call that was sent before it is missed.
-const settle = 100 * time.Millisecond
+const countDelay = 100 * time.Millisecond
 
 // ask pings once. A plugin that handles one request at a time cannot answer before it has answered
 // the earlier ones. So its time begins when the calls that came before the ping have ended, which
@@ -49,7 +49,7 @@ func (h *heart) ask(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() { answer <- h.ping(ctx) }()
 	began := time.Now()
-	late := time.NewTimer(min(settle, h.within))
+	late := time.NewTimer(min(countDelay, h.within))
 	defer late.Stop()
 	select {
 	case err := <-answer:

@@ -95,8 +95,8 @@ func TestHealthEndsWithItsContextAndLosesNothing(t *testing.T) {
 	})
 }
 
-// TestAPluginThatIsBusyIsAlive: the five seconds begin when the calls that came before the ping have
-// ended: docs/protocols/kaged.md, row K82. New calls do not put off the end.
+// TestAPluginThatIsBusyIsAlive: the five seconds begin when the calls that came before the ping
+// have ended: docs/protocols/kaged.md, row K82. New calls do not put off the end.
 func TestAPluginThatIsBusyIsAlive(t *testing.T) {
 	for _, tc := range []struct {
 		rule   string

@@ -169,8 +169,8 @@ func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.
 	}
 }
 
-// narrower returns a knob's own limit, or that of its schema field if the field allows less: both are
-// checked.
+// narrower returns a knob's own limit, or that of its schema field if the field allows less: both
+// are checked.
 func narrower(own *float64, field document.Value, keyword string, wider func(own, schema float64) bool) *float64 {
 	if own == nil || !field.Present() || field.Kind() != document.Map {
 		return own

@@ -82,8 +82,8 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// TestHealthWaitsForCalls: the time for the answer to health.check does not begin during a call, since
-// the plugin may handle one request at a time: docs/protocols/kaged.md, row K82.
+// TestHealthWaitsForCalls: the time for the answer to health.check does not begin during a call,
+// since the plugin may handle one request at a time: docs/protocols/kaged.md, row K82.
 func TestHealthWaitsForCalls(t *testing.T) {
 	r := newRig(t, "one-at-a-time", "")
 	r.manifest().HealthInterval = 20 * time.Millisecond

@@ -132,8 +132,8 @@ func TestOpenSaysWhyAProgramWillNotStart(t *testing.T) {
 	}
 }
 
-// TestAProgramBesideTheManifest: a bare name is not a file in the plugin's directory, and the fix says
-// how to name that.
+// TestAProgramBesideTheManifest: a bare name is not a file in the plugin's directory, and the fix
+// says how to name that.
 func TestAProgramBesideTheManifest(t *testing.T) {
 	home := t.TempDir()
 	dir := place(t, home, "p", "manifest.yaml", strings.Replace(minimal("p"), "./run", "run-of-p", 1))
