@@ -63,6 +63,7 @@ type Found struct {
 	Dialect  string
 	Name     string    // the name that is known before the plugin runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
+	Called   string    // the name that it calls itself, if its file shows that and Info is unknown
 	Path     string    // its file or directory, absolute
 	Project  string    // the root of the project that the plugin belongs to; "": it belongs to the user
 	State    State     // "": it may be opened; otherwise Err says why it may not

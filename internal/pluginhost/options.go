@@ -138,6 +138,7 @@ type Notification struct {
 type Candidate struct {
 	Name     string // a scaffold plugin's file name until it runs
 	Place    string // the name of its directory or file
+	Called   string // the name that it calls itself, if its files show that
 	Dialect  string
 	Path     string
 	Points   []hook.Point // where its hooks may be called: by its protocol, and by connections
