@@ -312,6 +312,12 @@ type Fleeting interface {
 	Fleeting()
 }
 
+// A Timekeeper plugin applies the timeout of its settings itself. Its hooks have a longer one, so that
+// the plugin can report which handler took too long. The host does not replace it.
+type Timekeeper interface {
+	KeepsTime()
+}
+
 // An Examiner is a dialect that finds faults which belong to no plugin, such as a script without
 // its executable bit. Examine reads directories and starts nothing, because every opened host calls
 // it.

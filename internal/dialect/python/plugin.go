@@ -341,6 +341,9 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.hookOf(t), nil
 }
 
+// KeepsTime says that the runner enforces the configured timeout; see hookOf.
+func (*plugin) KeepsTime() {}
+
 // hookOf returns the hook of a translation. The runner enforces the handler's limit; the hook has a
 // little more time, so that the runner can report it.
 func (p *plugin) hookOf(t *translation) hook.Hook {

@@ -248,5 +248,4 @@ func (r *runner) remove(p *plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.plugins = slices.DeleteFunc(r.plugins, func(other *plugin) bool { return other == p })
-	r.voices = slices.DeleteFunc(r.voices, func(v voice) bool { return v.plugin == p })
 }
