@@ -152,5 +152,8 @@ func raisedAt(data json.RawMessage) string {
 	if err := json.Unmarshal(data, &r); err != nil || r.Line == 0 {
 		return ""
 	}
+	if r.Type == "" { // the text has it
+		return fmt.Sprintf(" (line %d)", r.Line)
+	}
 	return fmt.Sprintf(" (%s, line %d)", r.Type, r.Line)
 }

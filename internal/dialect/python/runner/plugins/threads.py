@@ -80,6 +80,16 @@ class Threads:
                 self._stuck += 1
 
 
+class StoppedError(RuntimeError):
+    """Stands for an exception that the event loop or a future cannot handle. Its text begins with the type of that one."""
+
+
+def harmless(error: BaseException) -> StoppedError:
+    """Return a StoppedError with the text and the place of an exception."""
+    name = type(error).__name__
+    return StoppedError(f"{name}: {error}" if str(error) else name).with_traceback(error.__traceback__)
+
+
 class _Job:
     """One function to run in a thread."""
 
@@ -97,7 +107,7 @@ class _Job:
         try:
             value = self.context.run(self.function, *self.args)
         except StopIteration as stop:  # a future cannot hold it
-            error = RuntimeError(f"StopIteration: {stop}")
+            error = harmless(stop)
         except BaseException as raised:
             error = raised
         try:
