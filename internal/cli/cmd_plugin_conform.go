@@ -288,7 +288,9 @@ func (a *app) installedTarget(host *pluginhost.Host, found []pluginhost.Candidat
 		return bears(c, name, c.Name, c.Place) && (only == "" || only == c.Dialect)
 	})
 	if i < 0 { // a name that a plugin gives itself comes after the names of places
-		i = slices.IndexFunc(found, func(c pluginhost.Candidate) bool { return bears(c, name, c.Called) && (only == "" || only == c.Dialect) })
+		i = slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
+			return bears(c, name, c.Called) && (only == "" || only == c.Dialect)
+		})
 	}
 	if i < 0 {
 		var names []string

@@ -32,7 +32,7 @@ func (h *Host) wireAbsent(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
-		if !whole && e.state == dialect.Broken && e.failureEndsEvents() {
+		if !whole && e.state == dialect.Broken && e.own.failureEndsEvents() {
 			e.absent, whole = allPoints{e.dialect.Points(), e.unavailable()}, true
 		}
 		h.logLeftOut(e, whole)
@@ -40,9 +40,9 @@ func (h *Host) wireAbsent(r *roster) {
 }
 
 // failureEndsEvents reports whether the configuration wants events to end if the plugin fails.
-func (e *entry) failureEndsEvents() bool {
-	own := first(e.own, func(p config.Plugin) config.OnFailure { return p.OnFailure })
-	return own == config.FailDeny || own == config.FailAbort
+func (own sections) failureEndsEvents() bool {
+	action := first(own, func(p config.Plugin) config.OnFailure { return p.OnFailure })
+	return action == config.FailDeny || action == config.FailAbort
 }
 
 // allPoints is the wiring of a plugin whose hooks are not known and whose failure must end events:

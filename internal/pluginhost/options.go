@@ -238,6 +238,7 @@ func (s *setup) settings(b pluginNames, all census) (dialect.Settings, error) {
 		Timeout:     first(own, func(p config.Plugin) time.Duration { return p.Timeout }),
 		ToolTimeout: first(own, func(p config.Plugin) time.Duration { return p.ToolTimeout }),
 		Standby:     first(own, func(p config.Plugin) int { return p.Standby }),
+		MustWork:    own.failureEndsEvents(),
 		Env:         own.env(),
 	}
 	var err error

@@ -42,6 +42,7 @@ type plugin struct {
 	path    string
 	name    string        // as declared when it was opened; a reload does not change it
 	limit   time.Duration // for each handler
+	strict  bool          // a failure of on_begin must end the event, also if the runner called it by itself
 	pass    []string      // names and patterns of further variables that it gets
 	closing sync.Once
 
@@ -71,7 +72,7 @@ type description struct {
 
 func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
 	return &plugin{dialect: d, runner: r, rt: rt, log: rt.Log, path: f.Path, name: f.Name,
-		limit: cmp.Or(s.Timeout, handlerLimit), pass: s.Env}
+		limit: cmp.Or(s.Timeout, handlerLimit), strict: s.MustWork, pass: s.Env}
 }
 
 // open loads the file for the first time. Another plugin may end the interpreter meanwhile.
@@ -250,7 +251,7 @@ func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	return first
 }
 
-// rename applies the timeout that the configuration sets under the plugin's own name. Variables are
+// rename applies the timeout and on_failure that the configuration sets under the plugin's own name. Variables are
 // set under the file's name only.
 func (p *plugin) rename() error {
 	if p.rt.Settings == nil {
@@ -260,7 +261,7 @@ func (p *plugin) rename() error {
 	if err != nil {
 		return err
 	}
-	p.limit = cmp.Or(s.Timeout, p.limit)
+	p.limit, p.strict = cmp.Or(s.Timeout, p.limit), s.MustWork
 	return nil
 }
 

@@ -147,6 +147,27 @@ class RunnerTest(HostCase):
         self.assertIsNone(self.call(path, "on_begin"))  # the next one
         self.assertEqual(self.call(path, "on_final", text="x"), {"text": ""})
 
+    def test_an_on_begin_that_fails_is_noted_or_fails_the_call(self):
+        path = self.load(
+            "a",
+            """
+            tries = []
+            @on_begin
+            async def a(ctx):
+                tries.append(1)
+                if len(tries) < 4: raise RuntimeError("no")
+            @on_final
+            async def b(ctx, text): return text + "!"
+            """,
+        )
+        answer = self.host.ask("call", plugin=path, hook="on_final", request="r", text="x")
+        self.assertEqual(answer, {"text": "x!", "note": "on_begin was called first: the request had not begun for this plugin; it failed: no"})
+        for _ in range(2):  # it is tried again for each call
+            error = self.host.ask("call", plugin=path, hook="on_final", request="s", text="x", strict=True)
+            self.assertEqual(error["message"], "Plugin a on_final failed: on_begin, which was called first, failed: no")
+            self.assertEqual(error["data"], {"type": "RuntimeError", "line": 6})
+        self.assertEqual(self.host.ask("call", plugin=path, hook="on_final", request="s", text="x", strict=True)["text"], "x!")
+
     def test_an_exception_that_would_end_the_loop_has_one_traceback(self):
         for head in ("async def", "def"):
             for raised, told in (("SystemExit(3)", "SystemExit: 3"), ("KeyboardInterrupt", "KeyboardInterrupt")):
