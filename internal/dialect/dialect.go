@@ -279,6 +279,11 @@ type Refresher interface {
 	Refresh(ctx context.Context)
 }
 
+// A TurnEnder is a plugin that is told when a turn is over, whether it hooks turn.done or not.
+type TurnEnder interface {
+	EndTurn(ctx context.Context)
+}
+
 // A Limited dialect runs at most Most of the plugins that Find lists. Plugins that are disabled or
 // do not start do not count.
 type Limited interface {

@@ -326,6 +326,29 @@ func TestAnOnBeginThatIsCalledFirst(t *testing.T) {
 	}
 }
 
+// TestATurnEndsForPythonPluginsWithoutOnDone: what a plugin left in ctx.state does not reach the
+// next request.
+func TestATurnEndsForPythonPluginsWithoutOnDone(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	h.write(".agent/plugins/count.py", "@on_final\nasync def f(ctx, text):\n    ctx.state['n'] = ctx.state.get('n', 0) + 1\n    return str(ctx.state['n'])\n", 0o644)
+	host := h.open()
+	for _, step := range []struct {
+		point         hook.Point
+		payload, want string
+	}{
+		{hook.TurnFinal, `{"text":"x"}`, `{"text":"1"}`},
+		{hook.TurnFinal, `{"text":"x"}`, `{"text":"2"}`},
+		{hook.TurnDone, `{}`, `{}`},
+		{hook.TurnFinal, `{"text":"x"}`, `{"text":"1"}`},
+	} {
+		out, err := host.Fire(t.Context(), step.point, json.RawMessage(step.payload))
+		if err != nil || string(out.Payload) != step.want {
+			t.Errorf("%s: %s, %v; want %s", step.point, out.Payload, err, step.want)
+		}
+	}
+}
+
 // TestFailuresThatEndNothingAreLogged: Fire returns no error for them, so the log must have them.
 func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 	plugtest.NeedTool(t, "sh")

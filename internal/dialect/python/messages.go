@@ -41,7 +41,7 @@ const (
 	tooOld = 78
 )
 
-// The methods of the runner, and its only notification.
+// The methods of the runner, the notification that it gets, and the one that it sends.
 const (
 	methodHello    = "hello"
 	methodPing     = "ping"
@@ -52,6 +52,7 @@ const (
 	methodValidate = "validate"
 	methodInspect  = "inspect"
 	methodCall     = "call"
+	notifyOver     = "over"
 	notifyStuck    = "stuck"
 )
 

@@ -376,6 +376,22 @@ func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.
 	return reply, err
 }
 
+// EndTurn ends the request of a turn, also if no plugin has an on_done: what its plugins left in
+// ctx.state must not reach the next request. One message is enough for all plugins.
+func (p *plugin) EndTurn(ctx context.Context) {
+	if all := p.runner.opened(); len(all) == 0 || all[0] != p {
+		return
+	}
+	i, err := p.runner.kept.Get()
+	if err != nil {
+		return // the requests of an interpreter end with it
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	// If an interpreter is blocked or has ended, its next call reports that.
+	_ = i.peer.Notify(ctx, notifyOver, hook.Object{text("request", hook.Request(ctx))}.JSON())
+}
+
 // Status returns the state of the interpreter, which is the same for all plugins, and of the file.
 func (p *plugin) Status() dialect.Status {
 	st := dialect.KeptStatus(p.runner.kept)
