@@ -87,6 +87,12 @@ type placeJSON struct {
 	Fixes    []string `json:"fixes"`    // of the warnings
 }
 
+// stuckJSON is what the runner reports about threads that do not end.
+type stuckJSON struct {
+	Threads  int      `json:"threads"`
+	Handlers []string `json:"handlers"` // FILE:LINE in FUNCTION
+}
+
 // raisedJSON is the data of an error about an exception in a handler.
 type raisedJSON struct {
 	Type string `json:"type"`

@@ -247,7 +247,7 @@ class Runner:
         if not stuck:
             return
         if stuck >= _TOO_MANY or not self.contexts.live(self._quiet):
-            self._send({"jsonrpc": "2.0", "method": "stuck", "params": {"threads": stuck}})
+            self._send({"jsonrpc": "2.0", "method": "stuck", "params": {"threads": stuck, "handlers": threads.stuck_in}})
         self._watch()
 
 
