@@ -152,6 +152,7 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 		if err != nil {
 			return err
 		}
+		a.warnTakenFor(target)
 		return a.conform(ctx, f, host, target)
 	})
 }

@@ -64,6 +64,7 @@ func pythonFaults() []fault {
 		{name: "type", want: "!hook.type"},
 		{name: "slow", want: "!hook.time", brief: "hook.answers"},
 		{name: "blocks", want: "!hook.blocking"},
+		{name: "blocks-long", want: "!hook.time !hook.blocking", brief: "hook.time"},
 		{name: "in-place", want: "?hook.inplace"},
 		{name: "global-state", want: "!requests.apart"},
 		{name: "huge", want: "!input.huge"},
@@ -97,6 +98,7 @@ func pythonFake(fault string) string {
 		"type":            {final, "    return {\"text\": text}"},
 		"slow":            {final, "    await asyncio.sleep(3600)"},
 		"blocks":          {final, "    if text == 'a':\n        time.sleep(1.5)\n    return None"},
+		"blocks-long":     {final, "    if text == 'a':\n        time.sleep(1.5)\n    return None"},
 		"in-place":        {"    ctx.state[\"calls\"] += 1", "    ctx.state[\"calls\"] += 1\n    call.input[\"timeout\"] = 30"},
 		"global-state": {"@on_begin\nasync def begin(ctx):\n    ctx.state[\"calls\"] = 0", "current = []\n\n\n@on_begin\nasync def begin(ctx):\n" +
 			"    ctx.state[\"calls\"] = 0\n    await asyncio.sleep(0.01)\n    assert not current, 'another request is under way'\n    current.append(ctx)\n    await asyncio.sleep(0.05)"},
