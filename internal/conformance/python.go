@@ -79,7 +79,7 @@ func (s *pythonSuite) checks() []Check {
 			Rule: "Code that takes more than 20 seconds to load is not a plugin.",
 			Fix:  "do slow work in a handler, not at the top of the file"},
 		{ID: "python.hooks.known", Row: "P4", needs: []string{loads}, run: s.hooksKnown, Does: "looks for misspelt decorators and fields, and for two handlers of one hook",
-			Rule: "A misspelt decorator handles nothing, and a misspelt field of `__plugin__` is not used; of several handlers of one hook the last by function name is used.",
+			Rule: "A misspelt decorator handles nothing, and a misspelt field of `__plugin__` is not used; of several handlers of one hook, the one whose function name sorts last is used.",
 			Fix:  "use the six decorators, each once"},
 		{ID: "python.hook.answers", Row: "P5", needs: []string{loads}, run: s.answers, Does: "asks each of its handlers, with texts, calls and results of several kinds",
 			Rule: "An exception in a handler is logged, and its answer is ignored.",

@@ -317,8 +317,8 @@ type Fleeting interface {
 	Fleeting()
 }
 
-// A Timekeeper plugin applies the timeout of its settings itself. Its hooks have a longer one, so that
-// the plugin can report which handler took too long. The host does not replace it.
+// A Timekeeper plugin applies the timeout of its settings itself. Its hooks have a longer one, so
+// that the plugin can report which handler took too long. The host does not replace it.
 type Timekeeper interface {
 	KeepsTime()
 }

@@ -251,8 +251,8 @@ func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	return first
 }
 
-// rename applies the timeout and on_failure that the configuration sets under the plugin's own name. Variables are
-// set under the file's name only.
+// rename applies the timeout and on_failure that are configured under the plugin's own name.
+// Variables are set under the file's name only.
 func (p *plugin) rename() error {
 	if p.rt.Settings == nil {
 		return nil
