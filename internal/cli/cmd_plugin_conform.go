@@ -152,6 +152,7 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 		if err != nil {
 			return err
 		}
+		a.warnTakenFor(target)
 		return a.conform(ctx, f, host, target)
 	})
 }
@@ -284,13 +285,20 @@ func (a *app) installedTarget(host *pluginhost.Host, found []pluginhost.Candidat
 		}
 		return conformance.Server(name, command, environ, a.workDir()), err
 	}
-	var names []string
-	for _, c := range found {
-		names = append(names, c.Name)
-		meant := slices.ContainsFunc([]string{c.Name, c.Place}, func(own string) bool { return own == name || c.Dialect+":"+own == name })
-		if meant && (only == "" || only == c.Dialect) {
-			return conformance.At(c.Path, c.Dialect, dialect.Env{Vars: a.Environ})
-		}
+	i := slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
+		return bears(c, name, c.Name, c.Place) && (only == "" || only == c.Dialect)
+	})
+	if i < 0 { // a name that a plugin gives itself comes after the names of places
+		i = slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
+			return bears(c, name, c.Called) && (only == "" || only == c.Dialect)
+		})
 	}
-	return conformance.Target{}, noPlugin(name, names)
+	if i < 0 {
+		var names []string
+		for _, c := range found {
+			names = append(names, c.Name)
+		}
+		return conformance.Target{}, noPlugin(name, names)
+	}
+	return conformance.At(found[i].Path, found[i].Dialect, dialect.Env{Vars: a.Environ})
 }

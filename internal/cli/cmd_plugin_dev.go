@@ -94,9 +94,11 @@ func (a *app) newDevRun(path string, watch []string) (*devRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.targetAt(path, only); err != nil {
+	target, err := a.targetAt(path, only)
+	if err != nil {
 		return nil, err
 	}
+	a.warnTakenFor(target)
 	absolute, err := filepath.Abs(a.path(path))
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installO
 	if err != nil {
 		return err
 	}
-	entries, err := installedEntries(lock, names)
+	entries, err := installedEntries(lock, a.namesInLock(ctx, lock, names))
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,21 @@ func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installO
 		return errors.Join(&problem{kind: kindFailed, err: err, fix: fixOf(err)}, a.finish(ctx, placed))
 	}
 	return a.finish(ctx, placed)
+}
+
+// namesInLock replaces the names that plugins give themselves by those of their places, which are
+// the names in the lock.
+func (a *app) namesInLock(ctx context.Context, lock *trust.Lock, names []string) []string {
+	names = slices.Clone(names)
+	for i, name := range names {
+		if slices.ContainsFunc(lock.Entries, func(e *trust.Entry) bool { return name == e.Name || name == e.Dialect+":"+e.Name }) {
+			continue
+		}
+		if p, err := a.findInstalled(ctx, name); err == nil { // otherwise the name is reported as unknown
+			names[i] = p.Dialect + ":" + p.Place
+		}
+	}
+	return names
 }
 
 // installedEntries returns the lock entries with a source, of all plugins or of the named ones.

@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/internal/conformance"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -190,12 +192,27 @@ func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *v
 		}
 	}
 	v.OK = len(v.Errors) == 0 && p.State != dialect.Broken
-	if !v.OK && p.Dialect != pythonfile.Dialect && pythonfile.Decorated(p.Path) {
-		v.Errors = append(v.Errors, problemJSON{Path: p.Path,
-			Message: "it has the decorators of a python plugin, but it is executable, so that it was taken for a " + p.Dialect + " plugin",
-			Fix:     "`chmod -x " + p.Path + "`, and validate it again"})
+	if message, fix := takenFor(p.Dialect, p.Path); !v.OK && message != "" {
+		v.Errors = append(v.Errors, problemJSON{Path: p.Path, Message: message, Fix: fix})
 	}
 	return v
+}
+
+// takenFor returns what is wrong with a python plugin that is taken for one of another dialect, or
+// "".
+func takenFor(of, path string) (message, fix string) {
+	if of == pythonfile.Dialect || !pythonfile.Decorated(path) {
+		return "", ""
+	}
+	return "it has the decorators of a python plugin, but it is executable and begins with #!, so that it was taken for a " + of + " plugin",
+		"`chmod -x " + program.Quote(path) + "`, and try again"
+}
+
+// warnTakenFor warns of such a plugin.
+func (a *app) warnTakenFor(t conformance.Target) {
+	if message, fix := takenFor(t.Dialect, t.Path); message != "" {
+		a.logger().Warn(t.Path+": "+message, "fix", fix)
+	}
 }
 
 func pluginProblems(list []dialect.Problem) []problemJSON {

@@ -109,8 +109,7 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {
 		known = append(known, c.Name)
-		return slices.ContainsFunc([]string{c.Name, c.Place}, func(own string) bool { return own == name || c.Dialect+":"+own == name }) ||
-			trimExt(filepath.Base(c.Path)) == name
+		return bears(c, name, c.Name, c.Place, c.Called) || trimExt(filepath.Base(c.Path)) == name
 	}
 	asked := false
 	err := a.withHost(ctx, guess, func(h *pluginhost.Host) error {
@@ -128,6 +127,11 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 		}
 		return use(h)
 	})
+}
+
+// bears reports whether name is one of these names of a plugin. It may be DIALECT:NAME.
+func bears(c pluginhost.Candidate, name string, names ...string) bool {
+	return slices.ContainsFunc(names, func(own string) bool { return own != "" && (own == name || c.Dialect+":"+own == name) })
 }
 
 // hasPlugin reports whether a plugin exists. An ambiguous name exists more than once.

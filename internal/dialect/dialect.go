@@ -63,6 +63,7 @@ type Found struct {
 	Dialect  string
 	Name     string    // the name that is known before the plugin runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
+	Called   string    // the name that it calls itself, if its file shows that and Info is unknown
 	Path     string    // its file or directory, absolute
 	Project  string    // the root of the project that the plugin belongs to; "": it belongs to the user
 	State    State     // "": it may be opened; otherwise Err says why it may not
@@ -278,6 +279,11 @@ type Refresher interface {
 	Refresh(ctx context.Context)
 }
 
+// A TurnEnder is a plugin that is told when a turn is over, whether it hooks turn.done or not.
+type TurnEnder interface {
+	EndTurn(ctx context.Context)
+}
+
 // A Limited dialect runs at most Most of the plugins that Find lists. Plugins that are disabled or
 // do not start do not count.
 type Limited interface {
@@ -309,6 +315,12 @@ type ConfigChecker interface {
 // and loses nothing.
 type Fleeting interface {
 	Fleeting()
+}
+
+// A Timekeeper plugin applies the timeout of its settings itself. Its hooks have a longer one, so
+// that the plugin can report which handler took too long. The host does not replace it.
+type Timekeeper interface {
+	KeepsTime()
 }
 
 // An Examiner is a dialect that finds faults which belong to no plugin, such as a script without
@@ -351,6 +363,7 @@ type Settings struct {
 	Timeout      time.Duration           // of hooks; 0: the dialect's default
 	ToolTimeout  time.Duration           // of tools; 0: the dialect's default
 	Standby      int                     // the number of processes that are started ahead
+	MustWork     bool                    // a failure of the plugin must end the event: on_failure is abort or deny
 	Env          []string                // names and patterns (GIT_*) of variables that it gets in addition to the dialect's own
 	Config       json.RawMessage         // an object; nil: none
 	SystemConfig json.RawMessage         // the same from the secrets file; never logged

@@ -33,7 +33,7 @@ func (h *Host) wireAbsent(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
-		if !whole && e.state == dialect.Broken && e.failureEndsEvents() {
+		if !whole && e.state == dialect.Broken && e.own.failureEndsEvents() {
 			e.absent, whole = allPoints{e.dialect.Points(), e.unavailable()}, true
 		}
 		h.logLeftOut(e, whole)
@@ -41,9 +41,9 @@ func (h *Host) wireAbsent(r *roster) {
 }
 
 // failureEndsEvents reports whether the configuration wants events to end if the plugin fails.
-func (e *entry) failureEndsEvents() bool {
-	own := first(e.own, func(p config.Plugin) config.OnFailure { return p.OnFailure })
-	return own == config.FailDeny || own == config.FailAbort
+func (own sections) failureEndsEvents() bool {
+	action := first(own, func(p config.Plugin) config.OnFailure { return p.OnFailure })
+	return action == config.FailDeny || action == config.FailAbort
 }
 
 // allPoints is the wiring of a plugin whose hooks are not known and whose failure must end events:
@@ -226,7 +226,7 @@ func (h *Host) missing(r *roster, c config.Connect) bool {
 
 // errNoPlugin returns the error of calls to a connected plugin that is not installed.
 func (r *roster) errNoPlugin(c config.Connect) error {
-	return hook.Failure(hook.Unavailable, dialect.WithFix(fmt.Errorf("[[connect]] names a plugin that is not installed: %s", c.Plugin), dialect.Meant(c.Plugin, r.allNames())))
+	return hook.Failure(hook.Unavailable, dialect.WithFix(fmt.Errorf("[[connect]] names a plugin that is not installed: %s", c.Plugin), cmp.Or(dialect.Meant(c.Plugin, r.allNames()), "install the plugin, or remove the table")))
 }
 
 // allNames returns the names of every plugin that was found.

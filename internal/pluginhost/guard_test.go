@@ -305,6 +305,50 @@ func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	}
 }
 
+// TestAnOnBeginThatIsCalledFirst: if a python plugin's failure must refuse events, a failure of its
+// on_begin does so too, even if the event did not call it by itself. Otherwise the trace notes it.
+func TestAnOnBeginThatIsCalledFirst(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	for setting, want := range map[string]hook.Verdict{"deny": hook.Deny, "skip": hook.Continue} {
+		t.Run(setting, func(t *testing.T) {
+			h := newHouse(t)
+			h.write(".agent/plugins/guard.py", "@on_begin\nasync def b(ctx): raise RuntimeError('no rules')\n@on_final\nasync def f(ctx, text): return text + '!'\n", 0o644)
+			h.config("[plugins.guard]\non_failure = \"" + setting + "\"\n")
+			out, err := h.open().Fire(hook.WithRequest(t.Context(), "r"), hook.TurnFinal, json.RawMessage(`{"text":"x"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := out.Reason + strings.Join(out.Steps[0].Notes, " ")
+			if out.Verdict != want || !strings.Contains(told, "no rules") {
+				t.Errorf("%s, told %q", out.Verdict, told)
+			}
+		})
+	}
+}
+
+// TestATurnEndsForPythonPluginsWithoutOnDone: what a plugin left in ctx.state does not reach the
+// next request.
+func TestATurnEndsForPythonPluginsWithoutOnDone(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	h.write(".agent/plugins/count.py", "@on_final\nasync def f(ctx, text):\n    ctx.state['n'] = ctx.state.get('n', 0) + 1\n    return str(ctx.state['n'])\n", 0o644)
+	host := h.open()
+	for _, step := range []struct {
+		point         hook.Point
+		payload, want string
+	}{
+		{hook.TurnFinal, `{"text":"x"}`, `{"text":"1"}`},
+		{hook.TurnFinal, `{"text":"x"}`, `{"text":"2"}`},
+		{hook.TurnDone, `{}`, `{}`},
+		{hook.TurnFinal, `{"text":"x"}`, `{"text":"1"}`},
+	} {
+		out, err := host.Fire(t.Context(), step.point, json.RawMessage(step.payload))
+		if err != nil || string(out.Payload) != step.want {
+			t.Errorf("%s: %s, %v; want %s", step.point, out.Payload, err, step.want)
+		}
+	}
+}
+
 // TestFailuresThatEndNothingAreLogged: Fire returns no error for them, so the log must have them.
 func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 	plugtest.NeedTool(t, "sh")

@@ -175,6 +175,9 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	}
 	defer h.enter().leave()
 	out, err := h.bus.Fire(ctx, point, raw)
+	if point == hook.TurnDone {
+		h.endTurn(ctx)
+	}
 	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err})
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
 		h.logSkippedFailures(ctx, out)
@@ -187,6 +190,15 @@ func (h *Host) checkFiles(ctx context.Context) {
 	for _, e := range h.roster().entries {
 		if p, ok := e.plugin.(dialect.Refresher); ok {
 			p.Refresh(ctx)
+		}
+	}
+}
+
+// endTurn tells plugins that a turn is over.
+func (h *Host) endTurn(ctx context.Context) {
+	for _, e := range h.roster().entries {
+		if p, ok := e.plugin.(dialect.TurnEnder); ok {
+			p.EndTurn(ctx)
 		}
 	}
 }

@@ -25,7 +25,7 @@ type pluginNames struct {
 }
 
 func namesOf(f dialect.Found) pluginNames {
-	b := pluginNames{dialect: f.Dialect, path: f.Path, place: cmp.Or(f.Place, f.Name), project: f.Project}
+	b := pluginNames{dialect: f.Dialect, path: f.Path, place: cmp.Or(f.Place, f.Name), called: f.Called, project: f.Project}
 	if f.Info != nil {
 		b.called = cmp.Or(f.Info.Called, f.Info.Name)
 	}

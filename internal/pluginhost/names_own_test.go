@@ -157,8 +157,23 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		h.config("[plugins.bar.limits]\nopen_files = 50\n")
-		if p := h.open().Plugins()[0]; p.State != dialect.Broken {
+		if host := h.open(); final(t, host, "foo") != `{"text":"x foo"}` {
+			t.Errorf("%+v", host.Plugins()[0])
+		}
+		h.write(".agent/plugins/foo.py", strings.Replace(code("bar", "foo"), `"bar"`, `"b" + "ar"`, 1), 0o644)
+		if p := h.open().Plugins()[0]; p.State != dialect.Broken { // the name is known too late
 			t.Errorf("%+v", p)
+		}
+	})
+	t.Run("its timeout leaves the runner time to report it", func(t *testing.T) {
+		for _, name := range []string{"foo", "bar"} {
+			h := newHouse(t)
+			h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
+			h.config("[plugins." + name + "]\ntimeout = \"1s\"\n")
+			p, err := h.open().Plugin("foo")
+			if err != nil || len(p.Wiring) != 1 || p.Wiring[0].TimeoutMS != 1500 {
+				t.Errorf("%s: %+v, %v", name, p, err)
+			}
 		}
 	})
 }

@@ -138,6 +138,7 @@ type Notification struct {
 type Candidate struct {
 	Name     string // a scaffold plugin's file name until it runs
 	Place    string // the name of its directory or file
+	Called   string // the name that it calls itself, if its files show that
 	Dialect  string
 	Path     string
 	Points   []hook.Point // where its hooks may be called: by its protocol, and by connections
@@ -237,6 +238,7 @@ func (s *setup) settings(b pluginNames, all census) (dialect.Settings, error) {
 		Timeout:     first(own, func(p config.Plugin) time.Duration { return p.Timeout }),
 		ToolTimeout: first(own, func(p config.Plugin) time.Duration { return p.ToolTimeout }),
 		Standby:     first(own, func(p config.Plugin) int { return p.Standby }),
+		MustWork:    own.failureEndsEvents(),
 		Env:         own.env(),
 	}
 	var err error

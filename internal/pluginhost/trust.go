@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
@@ -130,11 +131,11 @@ func (h *Host) examineTrust(e *entry) []Finding {
 	}
 	without, with := h.withheld(e)
 	if len(without) > 0 {
-		about("it wants "+strings.Join(without, ", ")+", which was not granted when it was recorded: it runs without that", "if you grant it: patchbay plugin trust "+e.names.place)
+		about("it wants "+strings.Join(without, ", ")+", which was not granted when it was recorded: it runs without that", "if you grant it: patchbay plugin trust "+program.Quote(e.names.place))
 	}
 	if len(with) > 0 {
 		about("it declares "+strings.Join(with, ", ")+", which it did not declare when it was recorded: no sandbox keeps it from using that",
-			"if you expected that: patchbay plugin trust "+e.names.place)
+			"if you expected that: patchbay plugin trust "+program.Quote(e.names.place))
 	}
 	return findings
 }

@@ -90,7 +90,7 @@ func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
 	if e.policy != nil {
 		hk.Remarks = e.denials.take
 	}
-	if e.settings.Timeout > 0 {
+	if _, own := e.plugin.(dialect.Timekeeper); e.settings.Timeout > 0 && !own {
 		hk.Timeout = e.settings.Timeout
 	}
 	if own := first(e.own, func(p config.Plugin) config.OnFailure { return p.OnFailure }); own != "" {

@@ -26,7 +26,7 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 		return Source{}, err
 	}
 	if owner := f.ownerOf(checked); owner != "" {
-		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.called, owner)
+		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s: change \"name\" in its __plugin__", ErrBadName, checked.called, owner)
 	}
 	if err := python.Save(f.host.Env(), name, content); err != nil {
 		return Source{}, hook.Failure(hook.Unavailable, err)

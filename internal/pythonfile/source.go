@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -89,7 +90,7 @@ func (f Files) Get(ctx context.Context, name string) (Source, error) {
 func read(path string) (string, error) {
 	content, err := plainfile.Read(path, maxSource)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxSource)
+		err = dialect.WithFix(fmt.Errorf("%s has more than %d MiB", path, maxSource>>20), "move data out of the code, into a file that the plugin reads")
 	} else if !errors.Is(err, plainfile.ErrKind) {
 		return string(content), err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Trace draws the path of an event through its plugins: which were called, how long each took, what
@@ -210,7 +211,7 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 		line += o.Paint(StyleRed, fmt.Sprintf("  %d of %s failed", failed, Count(len(out.Steps), "call")))
 	}
 	if len(out.Steps) == 0 {
-		line += o.paint(StyleDim, "  "+o.whyNoPlugin(out.Point))
+		line += o.paint(StyleDim, "  "+o.whyNoPlugin(out))
 	}
 	fmt.Fprintln(b, Wrap(line, o.Width, "  "))
 	if out.Reason != "" {
@@ -243,9 +244,14 @@ func countFailed(out *hook.Outcome) int {
 }
 
 // whyNoPlugin returns why no plugin was called.
-func (o Options) whyNoPlugin(p hook.Point) string {
+func (o Options) whyNoPlugin(out *hook.Outcome) string {
+	p := out.Point
 	if len(o.Hooked) == 0 {
 		return "no plugin hooks " + string(p)
+	}
+	payload, err := rawjson.Parse(out.Payload)
+	if text, _ := payload.String("text"); err == nil && text == "" && (p == hook.TurnFinal || p == hook.ModelReply) {
+		return Line(fmt.Sprintf("no plugin was called: the text is empty, and the plugins at %s are called only for a text: %s", p, strings.Join(o.Hooked, ", ")))
 	}
 	return Line(fmt.Sprintf("no plugin was called: the plugins at %s do not hook this event: %s", p, strings.Join(o.Hooked, ", ")))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/patchbay-dev/patchbay/internal/filestate"
 )
@@ -312,7 +313,17 @@ func (r *Refusal) Fix() string   { return r.fix }
 func (r *Refusal) Unwrap() error { return r.err }
 
 func trustFix(p Plugin) string {
-	return fmt.Sprintf("if you expected that: patchbay plugin trust %s", p.Name)
+	return "if you expected that: patchbay plugin trust " + quoted(p.Name)
+}
+
+// quoted returns a name as it is typed in a shell.
+func quoted(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !strings.ContainsRune("-_.+:", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
 }
 
 func (k *Keeper) unknown(p Plugin) error {
@@ -325,7 +336,7 @@ func (k *Keeper) changed(p Plugin, changes []Change) error {
 
 func (k *Keeper) unreadable(p Plugin, err error) error {
 	return &Refusal{Plugin: p.Name, why: "its files cannot be compared with the lock: " + err.Error(), err: err,
-		fix: "correct that, then `patchbay plugin trust " + p.Name + "`"}
+		fix: "correct that, then `patchbay plugin trust " + quoted(p.Name) + "`"}
 }
 
 // Summary names the first few changes.

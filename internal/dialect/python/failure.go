@@ -116,8 +116,11 @@ func logged(kind hook.Kind, err error) error {
 
 // callFailure turns the error of a request into a [hook.Error].
 func callFailure(err error, process *proc.Process) error {
-	if errors.Is(err, wire.ErrBacklog) {
+	switch {
+	case errors.Is(err, wire.ErrBacklog):
 		return hook.Failure(hook.Unavailable, err)
+	case errors.Is(err, wire.ErrTooLarge) && !errors.Is(err, wire.ErrRequestTooLarge):
+		return hook.Failure(hook.TooLarge, dialect.WithFix(err, fmt.Sprintf("return less: an answer may have at most %d MiB", largest>>20)))
 	}
 	rpc, ok := errors.AsType[*wire.RPCError](err)
 	if !ok {
@@ -151,6 +154,9 @@ func raisedAt(data json.RawMessage) string {
 	var r raisedJSON
 	if err := json.Unmarshal(data, &r); err != nil || r.Line == 0 {
 		return ""
+	}
+	if r.Type == "" { // the text has it
+		return fmt.Sprintf(" (line %d)", r.Line)
 	}
 	return fmt.Sprintf(" (%s, line %d)", r.Type, r.Line)
 }

@@ -17,10 +17,12 @@ type voice struct {
 	plugin *plugin
 }
 
-// listen assigns log lines of that name to a plugin.
+// listen assigns log lines of that name to a plugin. They stay assigned when it is closed: its
+// handlers may still run, and end with the interpreter.
 func (r *runner) listen(name string, p *plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.voices = slices.DeleteFunc(r.voices, func(v voice) bool { return v.name == name && v.plugin.path == p.path })
 	r.voices = append(r.voices, voice{name, p})
 }
 

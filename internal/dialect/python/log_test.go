@@ -1,6 +1,8 @@
 package python
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -45,6 +47,27 @@ func TestACrashIsNotBlamedOnWhoPrintedLast(t *testing.T) {
 			t.Errorf("line %q", line)
 		}
 	}
+}
+
+// TestACancelledHandlerIsLoggedForItsPlugin: a handler that still runs when the host closes is
+// cancelled, and the log of its own plugin says so.
+func TestACancelledHandlerIsLoggedForItsPlugin(t *testing.T) {
+	s := newStage(t)
+	s.write("first", "import asyncio\n@on_begin\nasync def f(ctx):\n    print('it waits')\n    await asyncio.sleep(600)\n")
+	s.write("second", "@on_final\nasync def f(ctx, text): print('second')\n")
+	s.open(dialect.Settings{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = s.bus.Fire(hook.WithRequest(ctx, "r"), hook.TurnBegin, json.RawMessage(`{}`)) // it is cancelled
+	}()
+	s.eventually("the handler to wait", func() bool { return strings.Contains(s.log.String(), "it waits") })
+	s.fire("s", hook.TurnFinal, `{"text":"x"}`) // now second was called last
+	cancel()
+	<-ended
+	s.close()
+	s.logged("plugin=first", "Plugin first on_begin failed: it was cancelled")
 }
 
 // TestTheEndOfAnInterpreterIsReportedOnce: an error says that a file ends the interpreter, so the

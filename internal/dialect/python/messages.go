@@ -41,7 +41,7 @@ const (
 	tooOld = 78
 )
 
-// The methods of the runner, and its only notification.
+// The methods of the runner, the notification that it gets, and the one that it sends.
 const (
 	methodHello    = "hello"
 	methodPing     = "ping"
@@ -52,6 +52,7 @@ const (
 	methodValidate = "validate"
 	methodInspect  = "inspect"
 	methodCall     = "call"
+	notifyOver     = "over"
 	notifyStuck    = "stuck"
 )
 
@@ -84,6 +85,12 @@ type placeJSON struct {
 
 	Warnings []string `json:"warnings"` // what else is wrong with the file
 	Fixes    []string `json:"fixes"`    // of the warnings
+}
+
+// stuckJSON is what the runner reports about threads that do not end.
+type stuckJSON struct {
+	Threads  int      `json:"threads"`
+	Handlers []string `json:"handlers"` // FILE:LINE in FUNCTION
 }
 
 // raisedJSON is the data of an error about an exception in a handler.

@@ -42,6 +42,7 @@ type plugin struct {
 	path    string
 	name    string        // as declared when it was opened; a reload does not change it
 	limit   time.Duration // for each handler
+	strict  bool          // a failure of on_begin must end the event, also if the runner called it by itself
 	pass    []string      // names and patterns of further variables that it gets
 	closing sync.Once
 
@@ -71,7 +72,7 @@ type description struct {
 
 func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
 	return &plugin{dialect: d, runner: r, rt: rt, log: rt.Log, path: f.Path, name: f.Name,
-		limit: cmp.Or(s.Timeout, handlerLimit), pass: s.Env}
+		limit: cmp.Or(s.Timeout, handlerLimit), strict: s.MustWork, pass: s.Env}
 }
 
 // open loads the file for the first time. Another plugin may end the interpreter meanwhile.
@@ -250,8 +251,8 @@ func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	return first
 }
 
-// rename applies the timeout that the configuration sets under the plugin's own name. Variables are
-// set under the file's name only.
+// rename applies the timeout and on_failure that are configured under the plugin's own name.
+// Variables are set under the file's name only.
 func (p *plugin) rename() error {
 	if p.rt.Settings == nil {
 		return nil
@@ -260,7 +261,7 @@ func (p *plugin) rename() error {
 	if err != nil {
 		return err
 	}
-	p.limit = cmp.Or(s.Timeout, p.limit)
+	p.limit, p.strict = cmp.Or(s.Timeout, p.limit), s.MustWork
 	return nil
 }
 
@@ -341,6 +342,9 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.hookOf(t), nil
 }
 
+// KeepsTime says that the runner enforces the configured timeout; see hookOf.
+func (*plugin) KeepsTime() {}
+
 // hookOf returns the hook of a translation. The runner enforces the handler's limit; the hook has a
 // little more time, so that the runner can report it.
 func (p *plugin) hookOf(t *translation) hook.Hook {
@@ -370,6 +374,22 @@ func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.
 	reply, err := t.reply(ev.Payload, given, result)
 	reply.Sent, reply.Received = params, result
 	return reply, err
+}
+
+// EndTurn ends the request of a turn, also if no plugin has an on_done: what its plugins left in
+// ctx.state must not reach the next request. One message is enough for all plugins.
+func (p *plugin) EndTurn(ctx context.Context) {
+	if all := p.runner.opened(); len(all) == 0 || all[0] != p {
+		return
+	}
+	i, err := p.runner.kept.Get()
+	if err != nil {
+		return // the requests of an interpreter end with it
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	// If an interpreter is blocked or has ended, its next call reports that.
+	_ = i.peer.Notify(ctx, notifyOver, hook.Object{text("request", hook.Request(ctx))}.JSON())
 }
 
 // Status returns the state of the interpreter, which is the same for all plugins, and of the file.

@@ -118,7 +118,7 @@ func list(env dialect.Env) []string {
 
 // at describes the plugin at a path. Its name is that of its file until it is loaded.
 func at(path string) dialect.Found {
-	return dialect.Found{Dialect: Name, Name: stem(path), Place: stem(path), Path: path}
+	return dialect.Found{Dialect: Name, Name: stem(path), Place: stem(path), Called: declaredIn(path), Path: path}
 }
 
 // FileName returns the name that a plugin has from its file.

@@ -30,7 +30,6 @@ type stage struct {
 	log     *plugtest.Log
 	bus     hook.Bus
 	plugins []dialect.Plugin
-	limit   time.Duration    // from the configuration
 	errs    map[string]error // why a plugin could not be opened, by name
 }
 
@@ -67,7 +66,6 @@ func (s *stage) write(name, text string) (path string) {
 // open opens every plugin that Find lists, and registers the hooks of those that work.
 func (s *stage) open(settings dialect.Settings) *stage {
 	s.t.Helper()
-	s.limit = settings.Timeout
 	return s.openEach(func(string) dialect.Settings { return settings })
 }
 
@@ -108,9 +106,6 @@ func (s *stage) register() {
 
 // placed sets what a host sets in a hook.
 func (s *stage) placed(h hook.Hook, p dialect.Plugin, position int) hook.Hook {
-	if s.limit > 0 {
-		h.Timeout = s.limit
-	}
 	h.Plugin, h.Dialect, h.Position, h.Priority = p.Info().Name, Name, position, p.Info().Priority
 	return h
 }

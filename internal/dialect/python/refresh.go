@@ -49,7 +49,7 @@ func (p *plugin) changed() bool {
 	file, err := p.fileInfo()
 	if err != nil {
 		if !p.missing {
-			p.log.Warn("plugin's file cannot be checked", "err", err, "removed", errors.Is(err, fs.ErrNotExist))
+			p.reportMissing(err)
 		}
 		p.missing = true
 		p.gone.Store(errors.Is(err, fs.ErrNotExist)) // a file that cannot be read still exists
@@ -61,6 +61,15 @@ func (p *plugin) changed() bool {
 	was := p.file
 	p.mu.Unlock()
 	return !os.SameFile(was, file) || !was.ModTime().Equal(file.ModTime()) || was.Size() != file.Size()
+}
+
+// reportMissing logs that the file was removed, or cannot be read.
+func (p *plugin) reportMissing(err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		p.log.Warn("plugin's file was removed, so it is not called any more", "file", p.path, "fix", "put the file back, unless you meant to remove the plugin")
+		return
+	}
+	p.log.Warn("plugin's file cannot be checked for changes, so its code stays as it is", "err", err, "fix", "make the file readable")
 }
 
 // fileInfo returns the state of the file. Some editors remove the old file before they write the
@@ -77,8 +86,20 @@ func (p *plugin) fileInfo() (os.FileInfo, error) {
 // reload loads a changed file. If the file is faulty, the old code stays.
 func (p *plugin) reload(ctx context.Context) {
 	if err := p.Reload(ctx); err != nil {
-		p.log.Warn("plugin was changed, and cannot be loaded", "err", err)
+		fix := "correct the file"
+		if fault, ok := errors.AsType[*LoadError](err); ok {
+			fix = fault.Fix()
+		}
+		p.log.Warn("plugin was changed, and cannot be loaded: "+p.instead(), "err", err, "fix", fix)
 	}
+}
+
+// instead returns what happens if the changed file cannot be loaded.
+func (p *plugin) instead() string {
+	if p.outOfOrder() != nil {
+		return "it is not called"
+	}
+	return "the old code stays"
 }
 
 // Reload loads the file again.

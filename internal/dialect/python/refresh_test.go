@@ -71,7 +71,7 @@ func TestAChangeThatDoesNotLoadKeepsTheOldCode(t *testing.T) {
 	if got := s.final("r", "x"); got != "x old" {
 		t.Errorf("text %q", got)
 	}
-	s.logged("level=WARN", "plugin=only", "plugin was changed, and cannot be loaded", "only.py:2:7: SyntaxError")
+	s.logged("level=WARN", "plugin=only", "plugin was changed, and cannot be loaded: the old code stays", "only.py:2:7: SyntaxError", `fix="correct line 2, which is not valid Python"`)
 	if n := strings.Count(s.log.String(), "cannot be loaded"); n != 1 {
 		t.Errorf("loading was tried %d times", n)
 	}
@@ -115,7 +115,7 @@ func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 	if st := step(t, out); field(t, out, "text") != "x" || st.Err != nil || len(st.Notes) != 1 || st.Notes[0] != "its file was removed: it does not act" {
 		t.Errorf("payload %s, step %+v", out.Payload, st)
 	}
-	if n := strings.Count(s.log.String(), "plugin's file cannot be checked"); n != 1 {
+	if n := strings.Count(s.log.String(), "plugin's file was removed, so it is not called any more"); n != 1 {
 		t.Errorf("the warning was logged %d times", n)
 	}
 	s.write("only", begins+fmt.Sprintf(appends, "back"))
@@ -137,7 +137,7 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 			s.fire("r", hook.TurnBegin, `{}`) // the file is back, and the plugin acts again
 			continue
 		}
-		if got := s.final("r", "x"); got != "x "+word || strings.Contains(s.log.String()[logged:], "cannot be checked") {
+		if got := s.final("r", "x"); got != "x "+word || strings.Contains(s.log.String()[logged:], "was removed") {
 			t.Errorf("text %q", got)
 		}
 		return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -222,7 +223,12 @@ func (r *runner) notified(method string, params json.RawMessage) {
 	if method != notifyStuck || r.under.Load() > 0 {
 		return
 	}
-	r.voice().Warn("interpreter has stuck threads, and is restarted", "params", string(params))
+	var stuck stuckJSON
+	if err := json.Unmarshal(params, &stuck); err != nil {
+		r.voice().Warn("the runner's report of stuck threads cannot be read", "err", err)
+	}
+	r.voice().Warn("interpreter is restarted, because handlers that are not async never returned", "threads", stuck.Threads,
+		"handlers", strings.Join(stuck.Handlers, ", "), "fix", "limit what the handler waits for, for example with a timeout")
 	r.kept.Restart("handlers that are not async never returned")
 }
 
@@ -248,5 +254,4 @@ func (r *runner) remove(p *plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.plugins = slices.DeleteFunc(r.plugins, func(other *plugin) bool { return other == p })
-	r.voices = slices.DeleteFunc(r.voices, func(v voice) bool { return v.plugin == p })
 }

@@ -49,9 +49,12 @@ var native = []translation{
 // params returns the message to the runner: plugin, hook, request, time limit, and what the handler
 // gets.
 func (p *plugin) params(ctx context.Context, t *translation, payload, given hook.Object) json.RawMessage {
-	params := make(hook.Object, 0, 5+len(given))
+	params := make(hook.Object, 0, 6+len(given))
 	params = append(params, text("plugin", p.path), text("hook", t.hook), text("request", hook.Request(ctx)),
 		hook.Field{Name: "limit", Value: json.RawMessage(seconds(p.limit))})
+	if p.strict && t.hook != onDone { // the end of a request cannot be refused
+		params = append(params, hook.Field{Name: "strict", Value: json.RawMessage("true")})
+	}
 	about := aboutRequest
 	if t.about != nil {
 		about = t.about

@@ -7,6 +7,7 @@ from typing import Any
 
 from .loader import LoadedPlugin
 from .models import ToolCall, ToolResult
+from .threads import StoppedError
 from .wire import encode
 
 
@@ -75,14 +76,22 @@ def raised(error: BaseException | None) -> dict[str, Any] | None:
     if error is None:
         return None
     frames = traceback.extract_tb(error.__traceback__, limit=1)
-    return {"type": type(error).__name__, "line": frames[0].lineno if frames else 0}
+    kind = "" if isinstance(error, StoppedError) else type(error).__name__  # its text has the type
+    return {"type": kind, "line": frames[0].lineno if frames else 0}
 
 
 def remark(value: Any) -> str:
     """Return a note about an answer that is used, but probably was not meant so, or ""."""
-    if isinstance(value, ToolResult) and value.output is None:
-        return "the output of its ToolResult is None: the result is empty"
-    return ""
+    if not isinstance(value, ToolResult):
+        return ""
+    notes = []
+    if value.output is None:
+        notes.append("the output of its ToolResult is None: the result is empty")
+    if not isinstance(value.success, bool):
+        notes.append(f"the success of its ToolResult is of type {type(value.success).__name__}, and counts as {bool(value.success)}")
+    if not isinstance(value.error, (str, type(None))):
+        notes.append(f"the error of its ToolResult is of type {type(value.error).__name__}, and becomes a text")
+    return "; ".join(notes)
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
     Call.start
       _begin     calls on_begin first, if the request has not begun for this plugin
+      _go_on     on_begin has ended
       _ask       calls the handler itself, within the rest of its time
         _finish  sends its answer, or its error
 """
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 
 from . import bodies, wire
 from .contexts import Contexts
-from .invocation import DEFAULT_LIMIT, HookError, HookTimeout, Invocation, failure, overrun, report
+from .invocation import DEFAULT_LIMIT, HookError, HookFailed, HookTimeout, Invocation, failure, overrun, report
 from .loader import LoadedPlugin
 from .models import ToolCall
 
@@ -43,6 +44,7 @@ class Call:
         self._limit: float = params.get("limit") or DEFAULT_LIMIT
         self._ends = time.monotonic() + self._limit  # on_begin and the hook itself share the limit
         self._arguments = bodies.arguments(params)
+        self._strict: bool = params.get("strict", False)  # a failure of on_begin must reach the host
         self._note = ""
         self._request = desk.contexts.enter(
             params.get("request", ""), self._hook, self._path, params.get("context") or {}
@@ -52,7 +54,7 @@ class Call:
         """Start the call. The answer is sent when the handler has ended."""
         request = self._request
         if self._path in request.beginning:
-            request.beginning[self._path].append(self._ask)
+            request.beginning[self._path].append(self._go_on)
         elif BEGIN in self._plugin.hooks and self._path not in request.begun:
             self._begin()
         else:
@@ -62,17 +64,31 @@ class Call:
         """Call on_begin first. Plugins rely on what it sets up (docs/protocols/python.md, row P52), but not every
         host reports the start of a request, and a restarted interpreter has not seen it.
         """
-        request, waiting = self._request, [self._ask]
+        request, waiting = self._request, [self._go_on]
         self._note = "on_begin was called first: the request had not begun for this plugin"
         request.begun.add(self._path)
         request.beginning[self._path] = waiting
 
-        def begun(_: Any, __: HookError | None) -> None:  # an on_begin that failed is only logged
+        def begun(_: Any, error: HookError | None) -> None:
             del request.beginning[self._path]
-            for ask in waiting:
-                ask()
+            if error is not None and self._strict:
+                request.begun.discard(self._path)  # the next call tries again
+            for go_on in waiting:
+                go_on(error)
 
         self._invoke(BEGIN, begun)
+
+    def _go_on(self, error: HookError | None) -> None:
+        """Call the handler after on_begin. If that failed, the call fails too, or the trace notes it."""
+        if isinstance(error, HookFailed):
+            why = str(error).partition(" failed: ")[2]
+            if self._strict:
+                failed = HookFailed(f"Plugin {self._plugin.name} {self._hook} failed: on_begin, which was called first, failed: {why}")
+                failed.__cause__ = error.__cause__
+                self._finish(None, failed)
+                return
+            self._note += f"; it failed: {why}"
+        self._ask()
 
     def _ask(self) -> None:
         if time.monotonic() < self._ends:

@@ -34,7 +34,7 @@ class Request:
         )
         self.begun: set[str] = set()  # plugins whose on_begin was called
         self.beginning: dict[str, list[Callable[[], None]]] = {}  # calls that wait for the end of a plugin's on_begin
-        self.done = False  # some plugin's on_done has ended
+        self.done = False  # some plugin's on_done has ended, or the host says that the request is over
         self.calls = 0  # handlers that run
         self.ended = 0  # handlers that have ended since on_done
         self.used = 0.0  # when the last handler ended
@@ -88,9 +88,19 @@ class Contexts:
         request.used = time.monotonic()
         request.done = request.done or hook == "on_done"
         if request.done:
-            request.ended += 1
-            ended = request.ended
-            self._later(LINGER, lambda: self._drop(request, ended))
+            self._linger(request)
+
+    def over(self, key: str) -> None:
+        """End a request, also if no plugin has an on_done."""
+        request = self._requests.get(key)
+        if request is not None and not request.done:
+            request.done = True
+            self._linger(request)
+
+    def _linger(self, request: Request) -> None:
+        request.ended += 1
+        ended = request.ended
+        self._later(LINGER, lambda: self._drop(request, ended))
 
     def live(self, within: float) -> int:
         """Count the requests under way: a handler runs, or the request is not over and one ran within so many seconds."""

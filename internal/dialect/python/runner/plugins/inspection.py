@@ -24,6 +24,8 @@ from .loader import (
     checked_metadata,
     fault,
     first_line,
+    generator,
+    in_class,
     meant,
     no_hook,
     odd_fields,
@@ -99,12 +101,34 @@ def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], l
             if found.get(hook, name) != name:
                 warnings.append(two_handlers(hook, found[hook], name))
             found[hook] = name
+    warnings += [in_class(s.name, inner.name, hook) for s in statements if isinstance(s, ast.ClassDef) for inner, hook in _marked(s, path)]
     for hook, name in found.items():
         _check_call(hook, functions[name], path)
+        if _yields(functions[name]):
+            warnings.append(generator(hook, name))
     for name, function in functions.items():
         if not function.decorator_list:
             warnings += filter(None, [unmarked(name, found)])
     return found, warnings
+
+
+def _marked(outer: ast.ClassDef, path: Path) -> Iterator[tuple[_Function, str]]:
+    """Yield the decorated methods of a class."""
+    for inner in _top(outer.body):
+        if isinstance(inner, _Function):
+            yield from ((inner, hook) for d in inner.decorator_list if (hook := _hook(d, path)))
+
+
+def _yields(function: _Function) -> bool:
+    """Tell whether calling a function makes a generator. Other decorators may change that."""
+    rest: list[ast.AST] = list(function.body) if len(function.decorator_list) == 1 else []
+    while rest:
+        node = rest.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (_Function, ast.ClassDef, ast.Lambda)):
+            rest += ast.iter_child_nodes(node)
+    return False
 
 
 def _check_call(hook: str, function: _Function, path: Path) -> None:

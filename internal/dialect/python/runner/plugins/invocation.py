@@ -21,7 +21,7 @@ from .eager import Outcome, launch, outcome
 from .loader import LoadedPlugin
 from .models import ToolCall, ToolResult
 from .output import current_plugin
-from .threads import Threads
+from .threads import Threads, harmless
 
 # The time of a handler in seconds: docs/protocols/python.md, row P37.
 DEFAULT_LIMIT = 5.0
@@ -115,7 +115,7 @@ class Invocation:
                     value = await value
             return checked(self.hook, value)
         except (SystemExit, KeyboardInterrupt) as error:  # would end the loop
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+            raise harmless(error) from None
 
     def _ended(self, done: Outcome) -> None:
         if self._finish is None:

@@ -377,6 +377,9 @@ def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[s
             if hook in found and found[hook][1] is not value:
                 warnings.append(two_handlers(hook, found[hook][0], name))
             found[hook] = (name, value)
+        if type(value) is type and value.__module__ == module.__name__:
+            warnings += [in_class(name, inner, hook) for inner, part in vars(value).items() for hook in decorators.hooks_of(part)]
+    warnings += [generator(hook, name) for hook, (name, value) in found.items() if _is_generator(value)]
     for name, value in vars(module).items():
         if type(value) is FunctionType and value.__globals__ is module.__dict__ and not decorators.hooks_of(value):
             warnings += filter(None, [unmarked(name, found)])
@@ -386,6 +389,22 @@ def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[s
 def two_handlers(hook: str, first: str, last: str) -> str:
     """Return the warning about a second handler of a hook."""
     return Advice(f"{hook} has two handlers, {first} and {last}: {last} is used", f"keep one of them, and call {first} from it if both are needed")
+
+
+def _is_generator(handler: Any) -> bool:
+    return inspect.isasyncgenfunction(handler) or inspect.isgeneratorfunction(handler)
+
+
+def generator(hook: str, name: str) -> str:
+    """Return the warning about a handler with a yield."""
+    return Advice(f"{name}, the handler of {hook}, has a yield: calling it only makes a generator, and its code never runs",
+                  "remove the yield, and return the answer")
+
+
+def in_class(name: str, method: str, hook: str) -> str:
+    """Return the warning about a decorated method of a class."""
+    return Advice(f"@{hook} before the method {name}.{method} has no effect: only functions outside of classes are called",
+                  "move the function out of the class")
 
 
 def first_line(text: object) -> str:

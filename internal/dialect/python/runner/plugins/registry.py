@@ -60,7 +60,10 @@ class PluginRegistry:
     def _find(self, name: str) -> Path:
         """Return the file of that name, or else the file whose __plugin__ has that name."""
         if isinstance(name, str) and NAME.fullmatch(name) and plugin_path(name, self.plugins_dir).is_file():
-            return plugin_path(name, self.plugins_dir)
+            return plugin_path(name, self.plugins_dir)  # without reading the directory
+        for path in list_plugins(self.plugins_dir):
+            if path.stem == name:
+                return path
         for path in list_plugins(self.plugins_dir):
             if declared_name(path) == name:
                 return path

@@ -4,7 +4,7 @@
       Runner.run
         _readable | _read_on   bytes as they arrive
           _take                a line: one request
-            hello, ping, environ, load, reload, unload, validate, inspect
+            hello, ping, environ, load, reload, unload, validate, inspect, over
             call               calls.py
 """
 
@@ -72,6 +72,7 @@ class Runner:
             "unload": self._unload,
             "validate": self._validate,
             "inspect": self._inspect,
+            "over": lambda params: self.contexts.over(params["request"]),
         }
 
     def run(self) -> None:
@@ -246,7 +247,7 @@ class Runner:
         if not stuck:
             return
         if stuck >= _TOO_MANY or not self.contexts.live(self._quiet):
-            self._send({"jsonrpc": "2.0", "method": "stuck", "params": {"threads": stuck}})
+            self._send({"jsonrpc": "2.0", "method": "stuck", "params": {"threads": stuck, "handlers": threads.stuck_in}})
         self._watch()
 
 

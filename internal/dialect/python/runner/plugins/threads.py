@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -26,13 +28,19 @@ class Threads:
         self._lock = threading.Lock()  # protects the fields below, and each job's running and abandoned
         self._alive = 0
         self._idle = 0  # may be too high once MOST_THREADS are alive; then it does not matter
-        self._stuck = 0
+        self._stuck: list[_Job] = []
 
     @property
     def stuck(self) -> int:
         """Return how many threads run a function whose call was cancelled."""
         with self._lock:
-            return self._stuck
+            return len(self._stuck)
+
+    @property
+    def stuck_in(self) -> list[str]:
+        """Return the places of these functions, each once."""
+        with self._lock:
+            return sorted({_place(job.function) for job in self._stuck})
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run a function in a thread, with the context variables of this task."""
@@ -70,14 +78,32 @@ class Threads:
         with self._lock:
             self._idle += 1
             if job.running and job.abandoned:
-                self._stuck -= 1
+                self._stuck.remove(job)
             job.running = False
 
     def _abandon(self, job: _Job) -> None:
         with self._lock:
             job.abandoned = True
             if job.running:
-                self._stuck += 1
+                self._stuck.append(job)
+
+
+def _place(function: Callable[..., Any]) -> str:
+    """Return the place of a function as FILE:LINE in NAME."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return type(function).__name__
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno} in {code.co_name}"
+
+
+class StoppedError(RuntimeError):
+    """Stands for an exception that the event loop or a future cannot handle. Its text begins with the type of that one."""
+
+
+def harmless(error: BaseException) -> StoppedError:
+    """Return a StoppedError with the text and the place of an exception."""
+    name = type(error).__name__
+    return StoppedError(f"{name}: {error}" if str(error) else name).with_traceback(error.__traceback__)
 
 
 class _Job:
@@ -97,7 +123,7 @@ class _Job:
         try:
             value = self.context.run(self.function, *self.args)
         except StopIteration as stop:  # a future cannot hold it
-            error = RuntimeError(f"StopIteration: {stop}")
+            error = harmless(stop)
         except BaseException as raised:
             error = raised
         try:

@@ -44,6 +44,15 @@ class ContextsTest(unittest.TestCase):
         self.assertIs(self.call("", "on_done", "b"), first)
         self.assertIsNot(self.call("", "on_tool_call"), first)
 
+    def test_a_request_without_on_done_ends_when_the_host_says_so(self):
+        first = self.call("", "on_tool_call")
+        self.contexts.over("")
+        self.assertIsNot(self.call("", "on_tool_call"), first)
+        self.contexts.over("")
+        self.contexts.over("unknown")
+        self.timers[-1][1]()
+        self.assertEqual(len(self.contexts), 0)
+
     def test_a_context_lingers_after_the_end_and_is_dropped(self):
         self.call("r", "on_begin")
         self.call("r", "on_done", "a")

@@ -45,7 +45,9 @@ class InspectionTest(PluginCase):
         for text in (WHOLE, "", "x = 1", "@on_done\nasync def a(ctx): pass\n@on_done\nasync def b(ctx): pass\n",
                      "__plugin__ = {'description': 'short'}\n", "@on_final\ndef f(ctx, text): pass\ndef f(): pass\n",
                      "class on:\n    @on_final\n    def f(self): pass\n",
-                     "@on_finish\nasync def f(ctx): pass\n"):
+                     "@on_finish\nasync def f(ctx): pass\n",
+                     "@on_done\nasync def f(ctx):\n    yield 1\n", "@on_done\ndef f(ctx):\n    x = [(yield from ctx)]\n",
+                     "@on_done\ndef f(ctx):\n    def g():\n        yield 1\n    return list(g())\n"):
             with self.subTest(text):
                 inspected, loaded = self.inspect(text), load_plugin_from_file(self.write("sample", text))
                 for name in ("name", "metadata", "description", "warnings"):

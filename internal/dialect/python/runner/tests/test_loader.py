@@ -181,6 +181,18 @@ class LoaderTest(PluginCase):
         plugin = self.load("@on_begin\n@on_done\nasync def f(ctx): pass\n")
         self.assertEqual(list(plugin.hooks), ["on_begin", "on_done"])
 
+    def test_a_handler_with_a_yield_never_runs_and_there_is_a_warning(self):
+        for text in ("async def stop(ctx): yield 1", "def stop(ctx): yield 1"):
+            plugin = self.load(f"@on_done\n{text}\n")
+            told = "stop, the handler of on_done, has a yield: calling it only makes a generator, and its code never runs"
+            self.assertEqual(plugin.warnings, [told])
+            self.assertIn("remove the yield", plugin.warnings[0].fix)
+
+    def test_a_decorated_method_of_a_class_is_a_warning(self):
+        plugin = self.load("class Sign:\n    @on_final\n    async def sign(self, ctx, text): pass\n")
+        told = "@on_final before the method Sign.sign has no effect: only functions outside of classes are called"
+        self.assertEqual((plugin.hooks, plugin.warnings), ({}, [told]))
+
     def test_models_and_decorators_are_injected(self):
         plugin = self.load("found = (PluginContext, ToolCall, ToolResult, on_begin.__name__)")
         self.assertEqual(plugin.module.found, (PluginContext, ToolCall, ToolResult, "on_begin"))

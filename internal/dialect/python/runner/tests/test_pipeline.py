@@ -118,7 +118,7 @@ class PipelineTest(PluginCase, unittest.IsolatedAsyncioTestCase):
     async def test_errors_of_every_kind_are_only_logged(self):
         for error, text in (
             ("SystemExit(3)", "SystemExit: 3"),
-            ("KeyboardInterrupt()", "KeyboardInterrupt: "),
+            ("KeyboardInterrupt()", "KeyboardInterrupt"),
             ("StopIteration('x')", None),
             ("ValueError()", "ValueError"),
             ("asyncio.CancelledError()", "it was cancelled"),

@@ -17,6 +17,10 @@ class RegistryTest(PluginCase):
         self.write("footer", "")
         self.assertEqual(self.registry.discover(), ["footer", "logger"])
 
+    def test_every_name_that_is_discovered_can_be_loaded(self):
+        self.write("we ird näme", "")
+        self.assertEqual([self.registry.load(name).name for name in self.registry.discover()], ["we ird näme"])
+
     def test_modules_are_cached_until_reloaded(self):
         path = self.write("a", "x = 1")
         first = self.registry.load("a")

@@ -7,7 +7,7 @@ import signal
 import sys
 import unittest
 
-from . import HostCase
+from . import Host, HostCase
 
 LIMIT = 0.1
 CALL = {"tool_name": "shell", "tool_call_id": "1", "input": {"cmd": "ls"}}
@@ -146,6 +146,40 @@ class RunnerTest(HostCase):
         self.assertEqual(self.call(path, "on_final", text="x"), {"text": "a,b,c,d,e,f,g,h"})
         self.assertIsNone(self.call(path, "on_begin"))  # the next one
         self.assertEqual(self.call(path, "on_final", text="x"), {"text": ""})
+
+    def test_an_on_begin_that_fails_is_noted_or_fails_the_call(self):
+        path = self.load(
+            "a",
+            """
+            tries = []
+            @on_begin
+            async def a(ctx):
+                tries.append(1)
+                if len(tries) < 4: raise RuntimeError("no")
+            @on_final
+            async def b(ctx, text): return text + "!"
+            """,
+        )
+        answer = self.host.ask("call", plugin=path, hook="on_final", request="r", text="x")
+        self.assertEqual(answer, {"text": "x!", "note": "on_begin was called first: the request had not begun for this plugin; it failed: no"})
+        for _ in range(2):  # it is tried again for each call
+            error = self.host.ask("call", plugin=path, hook="on_final", request="s", text="x", strict=True)
+            self.assertEqual(error["message"], "Plugin a on_final failed: on_begin, which was called first, failed: no")
+            self.assertEqual(error["data"], {"type": "RuntimeError", "line": 6})
+        self.assertEqual(self.host.ask("call", plugin=path, hook="on_final", request="s", text="x", strict=True)["text"], "x!")
+
+    def test_an_exception_that_would_end_the_loop_has_one_traceback(self):
+        for head in ("async def", "def"):
+            for raised, told in (("SystemExit(3)", "SystemExit: 3"), ("KeyboardInterrupt", "KeyboardInterrupt")):
+                with self.subTest(f"{head}, {raised}"):
+                    host = Host(self.home)
+                    self.addCleanup(host.kill)
+                    path = str(self.write("a", f"@on_done\n{head} f(ctx):\n    raise {raised}\n"))
+                    host.ask("load", path=path)
+                    error = host.ask("call", plugin=path, hook="on_done", request="r")
+                    self.assertEqual((error["message"], error["data"]), (f"Plugin a on_done failed: {told}", {"type": "", "line": 3}))
+                    log = host.close()
+                    self.assertEqual((log.count("Traceback"), log.count("a.py")), (1, 1), log)
 
     def test_a_hook_is_called_even_if_on_begin_fails(self):
         path = self.load(
@@ -337,6 +371,13 @@ class RunnerTest(HostCase):
         self.assertEqual((error["data"]["line"], error["data"]["fix"]), (3, "write @on_done without parentheses"))
         self.assertIn("did you mean @on_final?", error["data"]["warnings"][0])
         self.assertEqual(error["data"]["fixes"], ["write @on_final instead of @on_fnal"])
+
+    def test_fields_of_a_result_that_have_another_type_are_noted(self):
+        path = self.load("a", "@on_resolve_tool\nasync def r(ctx, call): return ToolResult('1', 'x', 'out', 'nope', 5)")
+        answer = self.host.ask("call", plugin=path, hook="on_resolve_tool", request="r", call=CALL)
+        self.assertEqual(answer["result"], {"output": "out", "success": True, "error": "5"})
+        self.assertEqual(answer["note"], "the success of its ToolResult is of type str, and counts as True; "
+                                         "the error of its ToolResult is of type int, and becomes a text")
 
     def test_a_result_that_is_none_is_noted(self):
         path = self.load("a", "@on_resolve_tool\nasync def f(ctx, call): return ToolResult('1', 'x', None)\n")

@@ -86,6 +86,7 @@ class InsideTest(PluginCase):
         asked = self.receive()
         self.assertEqual(asked["method"], "stuck")
         self.assertGreater(asked["params"]["threads"], 0)
+        self.assertRegex(asked["params"]["handlers"][0], r"^\w+\.py:\d+ in \w+$")
         self.send("call", plugin=path, hook="on_done")
         while "result" not in self.receive():  # it is asked again until the thread is free
             pass
