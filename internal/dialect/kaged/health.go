@@ -36,8 +36,8 @@ func (h *heart) beat(ctx context.Context) {
 	}
 }
 
-// countDelay is how long after a ping the calls under way are counted. By then the ping has been sent,
-// so no call that was sent before it is missed.
+// countDelay is how long after a ping the calls under way are counted. By then the ping has been
+// sent, so no call that was sent before it is missed.
 const countDelay = 100 * time.Millisecond
 
 // ask pings once. A plugin that handles one request at a time cannot answer before it has answered

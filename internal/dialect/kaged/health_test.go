@@ -107,7 +107,7 @@ func TestAPluginThatIsBusyIsAlive(t *testing.T) {
 		{"a plugin that answers health.check after its call is alive", []time.Duration{19 * time.Second}, 32 * time.Second, nil},
 		{"a plugin that does not answer five seconds after its call is lost", []time.Duration{19 * time.Second}, 0, []float64{36}},
 		{"calls that come after health.check do not count", []time.Duration{19 * time.Second, 22 * time.Second, 30 * time.Second}, 0, []float64{36}},
-		{"a call that came with health.check counts", []time.Duration{20*time.Second + settle/2}, 0, []float64{37.05}},
+		{"a call that came with health.check counts", []time.Duration{20*time.Second + countDelay/2}, 0, []float64{37.05}},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
