@@ -154,12 +154,16 @@ func TestWatchIsQuiet(t *testing.T) {
 	path := writeAgent(t, filepath.Join(dir, "a"), "one")
 	w := startWatch(t, &watch{dirs: []string{dir}})
 	now := time.Now()
-	writeAgent(t, filepath.Join(dir, "a"), "one")
+	whole := t.TempDir() // agents come from here in one step: a manifest that is half written is a change
 	writeFile(t, filepath.Join(dir, "a", "log"), "x")
-	if err := errors.Join(os.Chtimes(path, now, now), os.Mkdir(filepath.Join(dir, "b"), 0o700)); err != nil {
+	if err := errors.Join(os.Rename(writeAgent(t, filepath.Join(whole, "a"), "one"), path), os.Chtimes(path, now, now),
+		os.Mkdir(filepath.Join(dir, "b"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	writeAgent(t, filepath.Join(dir, "c"), "two") // this is a change
+	writeAgent(t, filepath.Join(whole, "c"), "two")
+	if err := os.Rename(filepath.Join(whole, "c"), filepath.Join(dir, "c")); err != nil { // this is a change
+		t.Fatal(err)
+	}
 	w.next()
 	w.until("one two")
 	if len(w.changes) > 0 {

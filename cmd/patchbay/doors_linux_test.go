@@ -105,8 +105,12 @@ func newDaemonGroup(t *testing.T, user int) *daemonGroup {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &daemonGroup{t: t, user: user, dir: dir, program: filepath.Join(dir, "patchbay")}
-	self, err := os.ReadFile("/proc/self/exe")
-	if err := errors.Join(err, os.WriteFile(s.program, self, 0o755), os.Chmod(dir, 0o755)); err != nil {
+	// Another process copies the program. If this one did, a process that another test starts
+	// meanwhile could hold the copy open for writing, and then the kernel does not execute it.
+	if out, err := exec.Command("cp", "/proc/"+strconv.Itoa(os.Getpid())+"/exe", s.program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := errors.Join(os.Chmod(s.program, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return s

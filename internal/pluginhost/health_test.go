@@ -122,3 +122,14 @@ func wantHealth(t *testing.T, host *pluginhost.Host, name, want string) {
 		t.Errorf("health of %s: %q, %v; want %q", name, d.Health, err, want)
 	}
 }
+
+// waitUntil waits until happened returns true.
+func waitUntil(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if happened() {
+			return
+		}
+	}
+	t.Fatalf("timed out waiting until %s", what)
+}

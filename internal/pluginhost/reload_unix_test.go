@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -173,17 +172,6 @@ func TestReloadOfPython(t *testing.T) {
 	if got := ready(host); !slices.Equal(got, []string{"signer"}) || host.Plugins()[0].State != dialect.Ready {
 		t.Errorf("%v", got)
 	}
-}
-
-// waitUntil waits until happened returns true.
-func waitUntil(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if happened() {
-			return
-		}
-	}
-	t.Fatalf("timed out waiting until %s", what)
 }
 
 // alive reports whether a process exists.

@@ -27,8 +27,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// shortTTL is the period of leases in tests that wait until a lease expires.
-const shortTTL = time.Second
+// shortTTL is the period of leases in tests that wait until a lease expires. A turn that goes on
+// must renew its lease within it, even if the disk is busy.
+const shortTTL = 2 * time.Second
 
 func openEngine(t testing.TB, dir string) *engine.Engine {
 	t.Helper()

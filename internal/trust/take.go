@@ -205,19 +205,23 @@ func modeOf(info fs.FileInfo) Mode {
 	return Plain
 }
 
-// hash reads the visited file, and no other that has taken its place since.
+// hash reads the visited file, and no other that has taken its place since. It reads nothing of a
+// file that is too large: reading a gigabyte takes seconds.
 func hash(v visited, most int64) (n int64, digest string, err error) {
 	f, err := plainfile.Open(v.path)
 	if err != nil {
 		return 0, "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !os.SameFile(info, v.info) {
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(info, v.info) {
 		return 0, "", errors.Join(err, fmt.Errorf("%s was replaced while it was read", v.path))
 	}
 	h := sha256.New()
-	n, err = io.Copy(h, io.LimitReader(f, most+1))
-	if err == nil && n > most {
+	if info.Size() <= most {
+		n, err = io.Copy(h, io.LimitReader(f, most+1)) // it may have grown
+	}
+	if err == nil && max(n, info.Size()) > most {
 		err = fmt.Errorf("its files have more than %d MiB", MostBytes>>20)
 	}
 	return n, hex.EncodeToString(h.Sum(nil)), err

@@ -346,3 +346,22 @@ func TestANameInAFixIsQuoted(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileThatIsTooLargeIsNotRead: a file over the limit is refused by its size. Reading a
+// gigabyte of it first would take seconds.
+func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int64]int64{99: 0, 100: 100} {
+		n, _, err := hash(visited{path: path, info: info}, most)
+		if n != want || (err == nil) != (want > 0) {
+			t.Errorf("at most %d bytes: %d were read, %v", most, n, err)
+		}
+	}
+}

@@ -290,7 +290,8 @@ type rig struct {
 func newRig(t *testing.T, behaviour, more string) *rig {
 	t.Helper()
 	home := t.TempDir()
-	r := &rig{t: t, dialect: New(), log: &plugtest.Log{}, runtime: plugtest.Runtime(t, home)}
+	const busy = time.Minute // a busy machine starts a plugin slowly
+	r := &rig{t: t, dialect: &Dialect{handshake: busy, health: busy}, log: &plugtest.Log{}, runtime: plugtest.Runtime(t, home)}
 	r.dir = place(t, home, behaviour, "manifest.yaml", fakeManifest(behaviour, behaviour, more))
 	r.runtime.Log = newLogger(r.log)
 	r.found = foundAs(t, r.dialect.Find(r.runtime.Env), behaviour)

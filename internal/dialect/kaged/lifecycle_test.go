@@ -39,9 +39,10 @@ func TestACrashDuringACall(t *testing.T) {
 	if n, m := r.count("initialize"), r.count("initialized"); n != 2 || m != 2 {
 		t.Errorf("initialize %d times, initialized %d times", n, m)
 	}
-	if log := r.log.String(); !strings.Contains(log, "plugin ended") || !strings.Contains(log, "plugin restarted") {
-		t.Errorf("log:\n%s", log)
+	if !strings.Contains(r.log.String(), "plugin ended") {
+		t.Errorf("log:\n%s", r.log)
 	}
+	eventually(t, "the restart is logged", func() bool { return strings.Contains(r.log.String(), "plugin restarted") })
 }
 
 // TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls fail as unavailable,
@@ -149,9 +150,7 @@ func TestNotificationFlood(t *testing.T) {
 	if n := len(p.Notifications()); n == 0 || n > keptNotifications {
 		t.Errorf("%d kept", n)
 	}
-	if !strings.Contains(r.log.String(), "notifications dropped") {
-		t.Errorf("not reported:\n%s", r.log)
-	}
+	eventually(t, "the surplus is logged", func() bool { return strings.Contains(r.log.String(), "notifications dropped") })
 }
 
 func TestNotifications(t *testing.T) {
@@ -171,6 +170,7 @@ func TestNotifications(t *testing.T) {
 // TestShutdown: Close sends shutdown and then closes stdin: docs/protocols/kaged.md, row K84.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, "echo", "")
+	r.manifest().ShutdownTimeout = time.Hour
 	p, err := r.dialect.Open(t.Context(), r.found, r.settings, r.runtime)
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +217,9 @@ func TestAPluginThatDoesNotExit(t *testing.T) {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, behaviour, "")
+			if behaviour == "answers-shutdown-and-stays" {
+				r.manifest().ShutdownTimeout = 5 * time.Second // for the answer, on a busy machine
+			}
 			p, err := r.dialect.Open(t.Context(), r.found, r.settings, r.runtime)
 			if err != nil {
 				t.Fatal(err)

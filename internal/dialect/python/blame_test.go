@@ -66,7 +66,7 @@ func TestTheBlameForABlockedInterpreter(t *testing.T) {
 	t.Run("a plugin that was being loaded is not blamed", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
-		s.dialect.loadTimeout = 2 * time.Second
+		s.dialect.loadTimeout = 4 * time.Second
 		began := filepath.Join(s.home, "began")
 		s.write("stubborn", "import time\n@on_final\nasync def f(ctx, text):\n    open("+strconv.Quote(began)+", 'w').close()\n    time.sleep(600)\n")
 		s.open(dialect.Settings{Timeout: time.Minute})

@@ -112,12 +112,12 @@ func TestDuplicatesAreAWarning(t *testing.T) {
 func TestAPluginThatHangsAsItIsLoaded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.dialect.loadTimeout = 2 * time.Second
+	s.dialect.loadTimeout = 4 * time.Second
 	s.write("a", "@on_final\nasync def f(ctx, text): return text + ' a'\n")
 	s.write("b", "import time\ntime.sleep(600)\n")
 	s.write("c", "@on_final\nasync def f(ctx, text): return text + ' c'\n")
 	s.open(dialect.Settings{})
-	if err := s.errs["b"]; !errors.Is(err, hook.Timeout) || !strings.Contains(err.Error(), "b.py took more than 2s to load") {
+	if err := s.errs["b"]; !errors.Is(err, hook.Timeout) || !strings.Contains(err.Error(), "b.py took more than 4s to load") {
 		t.Errorf("error %v", err)
 	}
 	if got := s.final("r", "x"); got != "x a c" {
@@ -216,7 +216,7 @@ func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	s := newStage(t)
-	s.dialect.loadTimeout = 2 * time.Second
+	s.dialect.loadTimeout = 4 * time.Second
 	validate := func(name, content string) (*Validated, error) {
 		return s.dialect.Validate(t.Context(), s.runtime(name), Draft{Name: name, Content: content})
 	}
@@ -246,8 +246,8 @@ func TestValidate(t *testing.T) {
 		kind                   hook.Kind
 		line                   int
 	}{
-		{"code that hangs", "import time\nwhile True: pass", "a.py took more than 2s to load", hook.Timeout, 2},
-		{"code that waits", "import time\n\ntime.sleep(600)", "a.py took more than 2s to load", hook.Timeout, 3},
+		{"code that hangs", "import time\nwhile True: pass", "a.py took more than 4s to load", hook.Timeout, 2},
+		{"code that waits", "import time\n\ntime.sleep(600)", "a.py took more than 4s to load", hook.Timeout, 3},
 		{"code that ends the interpreter", "import os; os._exit(9)", "the code ended the interpreter: exit code 9", hook.Crash, 0},
 		{"code that kills it", "import os; os.kill(os.getpid(), 9)", "the code ended the interpreter: ", hook.Crash, 0},
 		{"code that closes the pipes to the host", "import os; os.closerange(3, 64)", "the code ended the interpreter: ", hook.Crash, 0},

@@ -20,8 +20,9 @@ const Name = "python"
 // A Dialect is the python protocol. Plugins that are opened through one Dialect and one process
 // group share an interpreter. A plugin with a sandbox or limits has an interpreter of its own.
 type Dialect struct {
-	// loadTimeout bounds the loading of a file. Tests set a shorter time.
-	loadTimeout time.Duration
+	// loadTimeout bounds the loading of a file, and restartWait how long a call waits for an
+	// interpreter that is being restarted. Tests set other times.
+	loadTimeout, restartWait time.Duration
 
 	mu      sync.Mutex // protects runners and the holders of each
 	runners map[share]*runner
@@ -29,7 +30,7 @@ type Dialect struct {
 
 // New returns the dialect.
 func New() *Dialect {
-	return &Dialect{loadTimeout: loadTimeout, runners: make(map[share]*runner)}
+	return &Dialect{loadTimeout: loadTimeout, restartWait: restartWait, runners: make(map[share]*runner)}
 }
 
 // Name is "python".

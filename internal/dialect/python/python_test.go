@@ -37,6 +37,7 @@ func newStage(t testing.TB) *stage {
 	t.Helper()
 	plugtest.NeedTool(t, "python3")
 	s := &stage{t: t, home: t.TempDir(), dialect: New(), log: &plugtest.Log{}, errs: make(map[string]error)}
+	s.dialect.restartWait = time.Minute // a busy machine starts an interpreter slowly
 	s.bus.Failures = dialect.Failures
 	s.rt = &dialect.Runtime{
 		Procs: proc.NewGroup(nil), Dir: s.home, HostVersion: "test",

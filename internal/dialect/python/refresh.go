@@ -104,7 +104,7 @@ func (p *plugin) instead() string {
 
 // Reload loads the file again.
 func (p *plugin) Reload(ctx context.Context) error {
-	i, err := p.runner.live(ctx, restartWait)
+	i, err := p.runner.live(ctx, p.runner.restartWait)
 	if err != nil {
 		return err
 	}

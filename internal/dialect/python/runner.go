@@ -23,6 +23,7 @@ type runner struct {
 	launch      launch
 	share       share
 	loadTimeout time.Duration
+	restartWait time.Duration
 	log         *slog.Logger // of the plugin that started it; the host has no logger for it
 	holders     int          // protected by Dialect.mu
 
@@ -45,8 +46,8 @@ type runner struct {
 	up      chan struct{}
 }
 
-func newRunner(rt *dialect.Runtime, loadTimeout time.Duration) *runner {
-	r := &runner{log: rt.Log, loadTimeout: loadTimeout,
+func newRunner(rt *dialect.Runtime, d *Dialect) *runner {
+	r := &runner{log: rt.Log, loadTimeout: d.loadTimeout, restartWait: d.restartWait,
 		started: make(chan struct{}), loading: make(chan struct{}, 1), up: make(chan struct{})}
 	r.launch = launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir, log: r.logLine, peer: wire.PeerOptions{
 		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: dialect.NewNoiseLog(r.voice).Take},
@@ -162,7 +163,7 @@ func (r *runner) announce() {
 
 // call calls a handler of a plugin.
 func (r *runner) call(ctx context.Context, p *plugin, name string, params json.RawMessage) (json.RawMessage, error) {
-	i, err := r.live(ctx, restartWait)
+	i, err := r.live(ctx, r.restartWait)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (d *Dialect) acquire(ctx context.Context, f dialect.Found, rt *dialect.Runt
 	d.mu.Lock()
 	r := d.runners[key]
 	if r == nil {
-		r = newRunner(rt, d.loadTimeout)
+		r = newRunner(rt, d)
 		r.share = key
 		if key.alone != "" {
 			r.launch.confine = func(s proc.Spec) proc.Spec { return rt.Confined(s, f.Path) }

@@ -103,16 +103,16 @@ func (c *canaries) try(b *boxes, argv []string, name string) (attempt, error) {
 	argv = append(argv[:len(argv):len(argv)], name)
 	var err error
 	if os.Getenv("LEVEL") == full { // once is enough to show that it can succeed
-		a.Free, err = c.observe(func(argv []string) (string, int, error) { return runFree(freeSpec{argv: argv, extra: c.held}) }, argv)
+		a.Free, err = c.observe(func(argv []string) (string, int, error) { return runFree(freeSpec{argv: argv, extra: c.held}) }, argv, freeEffectTime)
 	}
 	if err == nil {
-		a.Boxed, err = c.observe(b.run, argv)
+		a.Boxed, err = c.observe(b.run, argv, effectTime)
 	}
 	return a, err
 }
 
 // observe runs one attempt and judges it.
-func (c *canaries) observe(run func([]string) (string, int, error), argv []string) (verdict, error) {
+func (c *canaries) observe(run func([]string) (string, int, error), argv []string, wait time.Duration) (verdict, error) {
 	if err := c.reset(); err != nil {
 		return verdict{}, err
 	}
@@ -120,7 +120,7 @@ func (c *canaries) observe(run func([]string) (string, int, error), argv []strin
 	if err != nil {
 		return verdict{}, err
 	}
-	return c.judge(said), nil
+	return c.judge(said, wait), nil
 }
 
 // newCanaries creates the canaries that are created only once.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
@@ -69,8 +71,8 @@ func runFree(s freeSpec) (string, int, error) {
 func collect(p *os.Process, read *os.File) (string, int, error) {
 	said := make(chan string, 1)
 	go func() {
-		all, _ := io.ReadAll(read) // ends at the deadline at the latest
-		said <- string(all)
+		all, _ := io.ReadAll(read)                    // ends at the deadline at the latest
+		said <- string(append(all, waiting(read)...)) // a busy machine may read nothing until then
 	}()
 	state, err := p.Wait()
 	if err != nil {
@@ -78,6 +80,25 @@ func collect(p *os.Process, read *os.File) (string, int, error) {
 	}
 	_ = read.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	return <-said, state.ExitCode(), nil
+}
+
+// waiting reads what is in a pipe now, regardless of its deadline.
+func waiting(pipe *os.File) (all []byte) {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	_ = conn.Control(func(fd uintptr) {
+		buf := make([]byte, 64<<10) // as much as a pipe holds
+		for {
+			n, err := unix.Read(int(fd), buf) // this never blocks
+			if err != nil || n <= 0 {
+				return
+			}
+			all = append(all, buf[:n]...)
+		}
+	})
+	return all
 }
 
 // boxes runs attempts in the sandbox, as the host would.
@@ -187,15 +208,15 @@ type verdict struct {
 	Why     string // the proof, or what stopped it
 }
 
-// judge decides by visible effects. It believes the attempt's own output only if there can be no
-// other proof (claim).
-func (c *canaries) judge(said string) verdict {
+// judge decides by visible effects, and waits for them. It believes the attempt's own output only
+// if there can be no other proof (claim).
+func (c *canaries) judge(said string, wait time.Duration) verdict {
 	first, _, _ := strings.Cut(said, "\n")
 	word, rest, _ := strings.Cut(strings.TrimSpace(first), " ")
 	proofs := c.proofs(said)
 	if len(proofs) == 0 && word == "did" {
 		// A signal or a packet takes some time.
-		for end := time.Now().Add(effectTime); len(proofs) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(wait); len(proofs) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			proofs = c.proofs(said)
 		}
 	}
@@ -214,8 +235,12 @@ func (c *canaries) judge(said string) verdict {
 	return verdict{false, fmt.Sprintf("said %q", cut(said))}
 }
 
-// effectTime is how long an effect outside is awaited.
-const effectTime = 250 * time.Millisecond
+// How long an effect outside is awaited. Without the sandbox there must be one, also on a busy
+// machine.
+const (
+	effectTime     = 250 * time.Millisecond
+	freeEffectTime = 10 * time.Second
+)
 
 func (c *canaries) proofs(said string) []string {
 	proofs := c.changes()

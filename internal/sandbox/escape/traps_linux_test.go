@@ -174,7 +174,7 @@ func (c *canaries) useTrap(b *boxes, tr trap) (verdict, error) {
 	if err != nil { // a box that cannot be built does not leak either
 		return verdict{Why: err.Error()}, nil
 	}
-	return c.judge("content " + strings.TrimSpace(said)), nil
+	return c.judge("content "+strings.TrimSpace(said), effectTime), nil
 }
 
 // prepareTrap recreates the directory and runs the script in it.
