@@ -109,9 +109,10 @@ func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": u.path, "pid": s.PID, "http": s.HTTP, "linger": a.lingers(u), "keys": keys})
 	}
-	a.printf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", a.place(u.path), s.PID, s.HTTP)
+	a.sayf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", a.place(u.path), s.PID, s.HTTP)
 	warn := func(format string, args ...any) {
-		a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), fmt.Sprintf(format, args...))
+		text := a.screen().Paint(render.StyleYellow, "!") + " " + fmt.Sprintf(format, args...)
+		a.printf("%s\n", render.Wrap(text, a.screen().Width, "  "))
 	}
 	if !a.lingers(u) {
 		warn("It ends when you log out. To keep it running: loginctl enable-linger")

@@ -102,7 +102,6 @@ func systemdText(command, env, keys []string) string {
 	fmt.Fprintf(&b, `# %s
 [Unit]
 Description=Patchbay, plugins and scheduled agents
-After=network-online.target
 
 [Service]
 ExecStart=%s
