@@ -70,7 +70,7 @@ func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name str
 	a.printSection("methods", cellRows(p.Methods))
 	a.printSection("kinds", cellRows(p.Kinds))
 	a.printSection("knobs", knobRows(p.Knobs))
-	a.printSection("config from", cellRows(a.shortAll(p.ConfigFiles)))
+	a.printSection("config from", a.configRows(p))
 	a.printSection("notifications", notificationRows(p.Notifications))
 	if running != nil {
 		a.printSection("notifications in the daemon", notificationRows(running.Notifications))
@@ -268,6 +268,15 @@ func cellRows(names []string) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, n := range names {
 		rows = append(rows, render.Cells("", n))
+	}
+	return rows
+}
+
+// configRows lists the files with a plugin's config, and the settings in each.
+func (a *app) configRows(p *pluginhost.PluginDetail) [][]render.Cell {
+	var rows [][]render.Cell
+	for i, file := range p.ConfigFiles {
+		rows = append(rows, []render.Cell{{}, {Text: a.place(file), Whole: true}, {Text: strings.Join(p.ConfigKeys[i], ", ")}})
 	}
 	return rows
 }

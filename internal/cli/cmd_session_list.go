@@ -165,14 +165,6 @@ func shortTime(t, now time.Time) string {
 // other programs can open.
 func (a *app) place(path string) string { return render.Line(fromHome(path, a.getenv("HOME"))) }
 
-func (a *app) shortAll(paths []string) []string {
-	out := make([]string, len(paths))
-	for i, path := range paths {
-		out[i] = a.place(path)
-	}
-	return out
-}
-
 // fromHome returns a path with ~ for the home directory, also if home is a link to it.
 func fromHome(path, home string) string {
 	if home == "" {

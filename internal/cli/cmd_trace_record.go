@@ -130,7 +130,11 @@ func (a *app) printRecorded(s recording.Summary, code int) error {
 }
 
 func recordedLine(s recording.Summary) string {
-	text := fmt.Sprintf("recorded %s and %s to %s", render.Count(s.Events, "event"), render.Count(s.Calls, "call"), s.File)
+	what := render.Count(s.Events, "event")
+	if s.Calls > 0 { // of tools and methods; the calls of hooks belong to their events
+		what += " and " + render.Count(s.Calls, "call")
+	}
+	text := "recorded " + what + " to " + s.File
 	if s.LeftOut > 0 {
 		text += fmt.Sprintf("; %d more did not fit and were left out", s.LeftOut)
 	}

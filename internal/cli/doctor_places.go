@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -29,17 +30,25 @@ func (a *app) examinePlaces() []pluginhost.Finding {
 		}
 		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: place.dir,
 			Problem: fmt.Sprintf("%s cannot be written (%v): %s", there, err, place.lost),
-			Fix: fmt.Sprintf("let your user write there (`ls -ld %s` shows its owner and its mode), or set $PATCHBAY_HOME to a directory that your user can write to",
-				program.Quote(there))})
+			Fix:     placeFix(there, err)})
 	}
 	return out
+}
+
+// placeFix returns how to make a place writable.
+func placeFix(there string, err error) string {
+	fix := fmt.Sprintf("let your user write there (`ls -ld %s` shows its owner and its mode)", program.Quote(there))
+	if errors.Is(err, errNoDirectory) {
+		fix = "move that file away"
+	}
+	return fix + ", or set $PATCHBAY_HOME to a directory that your user can write to"
 }
 
 // unwritable returns the nearest directory above path, or path itself, that exists, and why no
 // file can be made in it.
 func unwritable(path string) (there string, err error) {
 	info, err := os.Stat(path)
-	for ; errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path); info, err = os.Stat(path) {
+	for ; notThere(err) && path != filepath.Dir(path); info, err = os.Stat(path) {
 		path = filepath.Dir(path)
 	}
 	switch at, ok := errors.AsType[*fs.PathError](err); {
@@ -48,7 +57,15 @@ func unwritable(path string) (there string, err error) {
 	case err != nil:
 		return path, err
 	case !info.IsDir():
-		return path, errors.New("it is not a directory")
+		return path, errNoDirectory
 	}
 	return path, mayWrite(path)
+}
+
+// errNoDirectory is the error of a path that is a file.
+var errNoDirectory = errors.New("it is not a directory")
+
+// notThere reports whether a path does not exist, also because a part of it is a file.
+func notThere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

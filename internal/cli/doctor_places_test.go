@@ -21,6 +21,9 @@ func TestPlacesThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFindings(t, home, "", exitFailed, filepath.Join(file, "patchbay"))
+	if there, err := unwritable(filepath.Join(file, "patchbay")); there != file || placeFix(there, err) != "move that file away, or set $PATCHBAY_HOME to a directory that your user can write to" {
+		t.Errorf("%s: %v", there, err)
+	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}

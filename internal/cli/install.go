@@ -44,7 +44,7 @@ func (a *app) install(ctx context.Context, f serveFlags) error {
 				fix: "try it by hand: " + strings.Join(command, " ") + "; `patchbay serve --uninstall` removes the file"}
 		}
 	}
-	status, err := a.awaitDaemon(ctx)
+	status, err := a.awaitDaemon(ctx, svc, u)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,17 @@ func (a *app) checkInstallable(ctx context.Context, svc *services, u unit) error
 // startWithin is how long a service may take to answer. Its plugins start first.
 const startWithin = time.Minute
 
-// awaitDaemon waits until the service answers.
-func (a *app) awaitDaemon(ctx context.Context) (*httpapi.DaemonStatus, error) {
+// awaitDaemon waits until the service answers, or has failed.
+func (a *app) awaitDaemon(ctx context.Context, svc *services, u unit) (*httpapi.DaemonStatus, error) {
+	defer a.waiting("waiting for the service to answer")()
 	wait, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	for {
 		if s, err := a.daemonStatus(wait); err == nil && s != nil && !s.Hooks {
 			return s, nil
+		}
+		if u.failed != nil && svc.run(wait, u.failed) == nil {
+			return nil, a.notStarted("the service was started, and ended at once with an error")
 		}
 		if pause.For(wait, 100*time.Millisecond) == nil {
 			continue
@@ -99,9 +103,18 @@ func (a *app) awaitDaemon(ctx context.Context) (*httpapi.DaemonStatus, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &problem{kind: kindFailed, err: fmt.Errorf("the service was started, but does not answer after %s", startWithin),
-			fix: "`patchbay serve logs` may say why; `patchbay serve --uninstall` removes the service"}
+		return nil, a.notStarted(fmt.Sprintf("the service was started, but does not answer after %s", startWithin))
 	}
+}
+
+// notStarted returns the error of a service that does not answer. A likely reason is a key that
+// only this shell has.
+func (a *app) notStarted(what string) error {
+	fix := "`patchbay serve logs` says why"
+	for _, name := range a.keysToMove() {
+		fix += fmt.Sprintf("; %s is only in the environment of this shell: write it into secrets.toml (see `patchbay config path`)", name)
+	}
+	return &problem{kind: kindFailed, err: errors.New(what), fix: fix + "; then install again, or remove the service: `patchbay serve --uninstall`"}
 }
 
 func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
@@ -109,9 +122,10 @@ func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": u.path, "pid": s.PID, "http": s.HTTP, "linger": a.lingers(u), "keys": keys})
 	}
-	a.printf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", a.place(u.path), s.PID, s.HTTP)
+	a.sayf("wrote %s\nThe daemon runs now (process %d, on %s), and starts at every login.\n", a.place(u.path), s.PID, s.HTTP)
 	warn := func(format string, args ...any) {
-		a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), fmt.Sprintf(format, args...))
+		text := a.screen().Paint(render.StyleYellow, "!") + " " + fmt.Sprintf(format, args...)
+		a.printf("%s\n", render.Wrap(text, a.screen().Width, "  "))
 	}
 	if !a.lingers(u) {
 		warn("It ends when you log out. To keep it running: loginctl enable-linger")

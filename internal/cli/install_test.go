@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
@@ -75,4 +78,22 @@ func TestUnit(t *testing.T) {
 			t.Errorf("%q, %v", text, err)
 		}
 	})
+}
+
+// TestAnInstalledServiceAt80Columns: the terminal need not break a line, least of all in a word.
+func TestAnInstalledServiceAt80Columns(t *testing.T) {
+	c := newConsole(t, "NO_COLOR=1", "ANTHROPIC_API_KEY=x")
+	c.Width, c.OutTTY = 80, true
+	a := &app{IO: c.IO, out: &output{w: &c.out}}
+	if err := a.showInstalled(unit{path: "/u/patchbay.service", linger: "/nowhere"}, &httpapi.DaemonStatus{PID: 1234567, HTTP: "http://127.0.0.1:8000"}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(c.out.String()) {
+		if ansi.StringWidth(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("too wide: %s", line)
+		}
+	}
+	if !strings.Contains(c.out.String(), "\n! ANTHROPIC_API_KEY is only") || !strings.Contains(c.out.String(), "loginctl enable-linger") {
+		t.Error(c.out.String())
+	}
 }

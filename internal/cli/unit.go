@@ -23,6 +23,7 @@ type unit struct {
 	command []string   // the command of the service
 	probe   []string   // fails if the service manager does not work
 	active  []string   // succeeds if the service runs
+	failed  []string   // succeeds if the service has ended with an error and is not started again; nil: unknown
 	before  []string   // removes an old service; fails if there is none
 	begin   [][]string // start the service, now and at every login
 	end     [][]string // end the service
@@ -60,6 +61,7 @@ func (a *app) systemdUnit(dirs config.Dirs, command, env, keys []string) unit {
 	return unit{system: "systemd", command: command, text: systemdText(command, env, keys),
 		path:  filepath.Join(base, "systemd", "user", "patchbay.service"),
 		probe: systemctl("show-environment"), active: systemctl("is-active", "--quiet", "patchbay.service"),
+		failed: systemctl("is-failed", "--quiet", "patchbay.service"),
 		begin:  [][]string{systemctl("daemon-reload"), systemctl("enable", "patchbay.service"), systemctl("restart", "patchbay.service")},
 		end:    [][]string{systemctl("disable", "--now", "patchbay.service")},
 		reload: systemctl("daemon-reload"),
@@ -102,7 +104,6 @@ func systemdText(command, env, keys []string) string {
 	fmt.Fprintf(&b, `# %s
 [Unit]
 Description=Patchbay, plugins and scheduled agents
-After=network-online.target
 
 [Service]
 ExecStart=%s

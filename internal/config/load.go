@@ -46,7 +46,7 @@ func unreadable(what, path string, err error) error {
 	case !ok:
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, plainfile.ErrKind):
-		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error(), Fix: "put a file there"}}}
+		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error(), Fix: "name a file, or put one there"}}}
 	}
 	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: "`ls -l` shows its owner and who may read it"}}}
 }

@@ -134,7 +134,7 @@ func (s *show) printNextSteps() {
 	self := s.Self
 	if self == "" {
 		self = "patchbay"
-		s.say("  %-24s  install patchbay; then $(go env GOPATH)/bin must be in your PATH\n", "go install ./cmd/...")
+		s.say("  %-24s  install patchbay into $(go env GOPATH)/bin\n", "go install ./cmd/...")
 	}
 	s.say("  %-24s  the agent, with your own plugins\n", self+" chat")
 	s.say("  %-24s  the plugins you already have\n", self+" plugin list")

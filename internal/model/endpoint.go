@@ -97,7 +97,7 @@ func (e *endpoint) findKey(c Config) error {
 		return fmt.Errorf("model %s: %s in %s has characters that a key cannot have", e.provider, e.keyName, e.keyFrom)
 	case text == "" && e.official:
 		return &Error{Provider: e.provider, Message: "no key", kind: ErrAuth,
-			Fix: fmt.Sprintf(`set %s in the environment, or write %s = "…" into secrets.toml beside the config file`, e.keyName, e.keyName)}
+			Fix: fmt.Sprintf(`set %s in the environment, or write %s = "…" into secrets.toml (`+"`patchbay config path`"+` says where)`, e.keyName, e.keyName)}
 	}
 	e.key = config.NewSecret(text)
 	return nil

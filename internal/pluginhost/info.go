@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -46,6 +47,7 @@ type PluginDetail struct {
 	Wiring       []Wire       `json:"wiring" doc:"Its hooks, in the order of the points."`
 	Knobs        []Knob       `json:"knobs" doc:"Its settings that a person may change."`
 	ConfigFiles  []string     `json:"config_files" doc:"The files with config for it. Values of later files replace those of earlier ones." example:"[\"/home/mira/.config/patchbay/config.toml\"]"`
+	ConfigKeys   [][]string   `json:"-"` // the settings in each of these files, sorted
 	Enabled      bool         `json:"enabled" doc:"Whether the configuration enables it." example:"true"`
 	Manifest     *Manifest    `json:"manifest" doc:"The file in which it describes itself; null if its dialect has none."`
 	Capabilities []Capability `json:"capabilities" doc:"The capabilities that it declares."`
@@ -134,7 +136,8 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 		Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
 	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
-	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), orEmpty(e.tally.notifications())
+	d.Knobs, d.Notifications = h.knobs(e), orEmpty(e.tally.notifications())
+	d.ConfigFiles, d.ConfigKeys = h.configFiles(e)
 	d.Lock = h.trustDetail(e)
 	d.Counters, d.Recent, d.Denials = e.tally.count(), e.tally.Recent(), orEmpty(e.tally.denials())
 	_, disabled := e.own.disabled()
@@ -143,16 +146,17 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	return d, nil
 }
 
-// configFiles returns the files that have config for a plugin.
-func (h *Host) configFiles(e *entry) []string {
-	files := []string{}
+// configFiles returns the files that have config for a plugin, and the settings in each.
+func (h *Host) configFiles(e *entry) (files []string, keys [][]string) {
+	files = []string{}
 	user, project := h.setup().configs.Load().layers(e.names)
 	for _, l := range []layer{user, project} {
 		if l.table != nil {
 			files = append(files, l.file)
+			keys = append(keys, slices.Sorted(maps.Keys(l.table)))
 		}
 	}
-	return files
+	return files, keys
 }
 
 // Tools lists every tool of the plugins that are ready, sorted by name.
