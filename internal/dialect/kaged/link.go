@@ -192,31 +192,35 @@ func withStderr(err error, process *proc.Process) error {
 }
 
 // call sends one request to the current process. All requests go through it except those of the
-// handshake and of the farewell.
-func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if err := p.gate.enter(ctx); err != nil {
-		return nil, err
+// handshake and of the farewell. Without split, the result has no fields.
+func (p *plugin) call(ctx context.Context, method string, params json.RawMessage, split bool) (result wire.Result, err error) {
+	if err = p.gate.enter(ctx); err != nil {
+		return wire.Result{}, err
 	}
 	defer p.gate.leave()
 	l, err := p.kept.Get()
 	if err != nil {
-		return nil, hook.Failure(hook.Unavailable, err)
+		return wire.Result{}, hook.Failure(hook.Unavailable, err)
 	}
-	result, err := l.peer.Call(ctx, method, params)
+	if split {
+		result, err = l.peer.Ask(ctx, method, params)
+	} else {
+		result.JSON, err = l.peer.Call(ctx, method, params)
+	}
 	if err == nil {
 		return result, nil
 	}
 	if !errors.Is(err, wire.ErrClosed) {
-		return nil, dialect.CallFailure(err, l.process)
+		return wire.Result{}, dialect.CallFailure(err, l.process)
 	}
 	if p.closing.Load() {
-		return nil, hook.Failure(hook.Unavailable, errShutdown)
+		return wire.Result{}, hook.Failure(hook.Unavailable, errShutdown)
 	}
 	failure := dialect.CallFailure(err, l.process)
 	if !l.ended() { // it has closed its stdout, so it can never answer again
 		l.process.Stop(ctx, proc.Ladder{})
 	}
-	return nil, failure
+	return wire.Result{}, failure
 }
 
 var errShutdown = errors.New("it is being shut down")
