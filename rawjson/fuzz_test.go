@@ -144,7 +144,7 @@ func FuzzAppendString(tf *testing.F) {
 func FuzzOutline(tf *testing.F) {
 	f := variants.Of(tf)
 	seed(f)
-	f.Add([]byte("{\"a\": \"\xff\", \"b\":1}")) // cleaned, it is as long as before
+	f.Add([]byte("{ \"a\": \"\xff\",\"b\":1}")) // cleaned, it is as long as before
 	f.Fuzz(func(t *testing.T, data []byte) {
 		line := []byte(`{"a":{"b":1},"value":` + string(data) + `,"c":[{}]}`)
 		for c := rawjson.Fields(line, 0); c.Next(); {
