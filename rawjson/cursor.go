@@ -58,6 +58,16 @@ func (c *Cursor) Next() bool {
 	return c.Err == nil
 }
 
+// Outline returns the outline of the current value.
+func (c *Cursor) Outline() Outline {
+	o := c.scan.outline
+	if c.Value.Spaced {
+		o.fields = 0
+	}
+	o.size = uint32(c.Value.End - c.Value.Start)
+	return o
+}
+
 // name reads a key and its colon.
 func (c *Cursor) name(i int) int {
 	data := c.scan.data
@@ -72,14 +82,18 @@ func (c *Cursor) name(i int) int {
 		end--
 	}
 	body := data[i+1 : end]
-	if !c.scan.traits.verbatim(body) {
-		c.Name = string(unescape(body))
-		return next
-	}
-	// This saves the allocation of a string for every field of every message. The values alias data
-	// too, so data must not change anyway.
-	c.Name = unsafe.String(unsafe.SliceData(body), len(body))
+	c.Name = fieldName(body, c.scan.traits)
 	return next
+}
+
+// fieldName decodes the body of a key. A name that needs no decoding aliases the data. This saves
+// the allocation of a string for every field of every message. The values alias the data too, so it
+// must not change anyway.
+func fieldName(body []byte, t traits) string {
+	if !t.verbatim(body) {
+		return string(unescape(body))
+	}
+	return unsafe.String(unsafe.SliceData(body), len(body))
 }
 
 // after reads what follows a field: a comma, or the end of the object.

@@ -139,3 +139,26 @@ func FuzzAppendString(tf *testing.F) {
 		}
 	})
 }
+
+// FuzzOutline: an outline gives the same fields as Parse, whatever stands around the object.
+func FuzzOutline(tf *testing.F) {
+	f := variants.Of(tf)
+	seed(f)
+	f.Add([]byte("{ \"a\": \"\xff\",\"b\":1}")) // cleaned, it is as long as before
+	f.Fuzz(func(t *testing.T, data []byte) {
+		line := []byte(`{"a":{"b":1},"value":` + string(data) + `,"c":[{}]}`)
+		for c := rawjson.Fields(line, 0); c.Next(); {
+			outline, value := c.Outline(), c.Value.Clean(line)
+			got, err := outline.Parse(value)
+			want, wantErr := rawjson.Parse(value)
+			if (err == nil) != (wantErr == nil) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("the outline of %q gives %q, %v; want %q, %v", value, got, err, want, wantErr)
+			}
+			for _, f := range got {
+				if cap(f.Value) > len(f.Value) {
+					t.Fatalf("appending to field %q of %q would overwrite the rest", f.Name, value)
+				}
+			}
+		}
+	})
+}

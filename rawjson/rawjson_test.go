@@ -384,3 +384,28 @@ func TestLongTextIsQuotedWithOneAllocation(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestOutlineSavesAScan: with an outline, values are not scanned again, unless there are too many
+// fields or Clean has changed something. The values are broken here, which only a scan can notice.
+func TestOutlineSavesAScan(t *testing.T) {
+	for value, saved := range map[string]bool{
+		`{"a":1,"b":"é"}`:                             true,
+		`{"1":1,"2":2,"3":3,"4":4,"5":5,"6":6}`:       true,
+		`{"1":1,"2":2,"3":3,"4":4,"5":5,"6":6,"7":7}`: false,
+		`{"a": 1}`:             false,
+		"{\"a\":1,\"\xff\":2}": false,
+	} {
+		line := []byte(`{"v":` + value + `}`)
+		c := rawjson.Fields(line, 0)
+		if !c.Next() {
+			t.Fatal(c.Err)
+		}
+		outline, broken := c.Outline(), bytes.Replace(c.Value.Clean(line), []byte("1"), []byte("x"), 1)
+		if bytes.HasPrefix(broken, []byte(`{"x"`)) {
+			broken = bytes.Replace(broken, []byte("2,"), []byte("x,"), 1)
+		}
+		if _, err := outline.Parse(broken); (err == nil) != saved {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}

@@ -94,11 +94,15 @@ type scanner struct {
 	traits traits // of all strings together
 	spaced bool   // there was white space
 	open   nesting
+
+	start   int     // of the value
+	outline Outline // of the value, except its size
 }
 
 // span scans the value at data[i].
 func (s *scanner) span(i int) (Span, error) {
 	s.traits, s.spaced = 0, false
+	s.start, s.outline.fields = i, 0
 	end, err := s.value(i)
 	return Span{Start: i, End: end, Spaced: s.spaced, NonASCII: s.traits.nonASCII()}, err
 }
@@ -172,6 +176,9 @@ func (s *scanner) leave(i int) (_ int, more bool, err error) {
 func (s *scanner) key(i int) (int, error) {
 	if at(s.data, i) != '"' {
 		return i, unexpected(s.data, i, "where a key is due")
+	}
+	if s.open.depth == 1 {
+		s.outline.note(i - s.start)
 	}
 	i, err := s.str(i)
 	if err != nil {

@@ -113,7 +113,7 @@ func TestLinks(t *testing.T) {
 		if err := os.Truncate(h.write(".agent/plugins/huge.py", stamp("huge")), 1<<40); err != nil {
 			t.Skipf("no such file here: %v", err)
 		}
-		if got := s.do("GET", "/plugin/huge", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "more than 4194304 bytes") {
+		if got := s.do("GET", "/plugin/huge", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "has more than 4 MiB") {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	})

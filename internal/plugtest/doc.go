@@ -8,6 +8,7 @@
 //	OpenAll, Bench      suite.go      plugins on their own bus
 //	Transcripts.Run     transcript.go conversations in testdata, played by the test binary
 //	Seed                seed.go       blocks, spans and rows of a protocol document
+//	Result              result.go     what a plugin answered
 //	Ripening            deadline.go   a deadline that passes when the test says so
 //	Listen              pipe_unix.go  what a process writes until it is gone
 //	Page                pages.go      files and commands of a page of docs/, typed as printed

@@ -23,7 +23,7 @@
 //	           ├ transmit ─ (does not fit the pipe) pump
 //	           └ read ─ linger.wait, or the runtime's poller
 //	  endCall                stops the pump and the watch on the context
-//	  message.outcome        a copy of the result, or the error
+//	  message.outcome        a copy of the result, or the error; for Ask, also the fields
 //
 //	Peer.Call
 //	  register               a slot in the pending calls

@@ -18,19 +18,20 @@ type message struct {
 	line                              []byte // borrowed from the reader
 	start, end                        int    // of the envelope in the line, which may hold several
 	id, method, params, result, fault rawjson.Span
-	deep                              bool // it is nested deeper than a plugin may send, so nothing of it is passed on
+	outline                           rawjson.Outline // of the result
+	deep                              bool            // it is nested deeper than a plugin may send, so nothing of it is passed on
 }
 
 // scanMessage scans the envelope of a plugin that starts at line[i]. An envelope that is too deep
 // is scanned to its end too, so that its id is known. That costs little: the scanner needs one bit
 // per level, and a line has no more levels than bytes.
-func scanMessage(line []byte, i int) (message, error) {
-	m, err := scanEnvelope(line, i, envelopeLevels+rawjson.MaxForeign)
-	if err == nil || !isDeep(err) {
-		return m, err
+func scanMessage(line []byte, i int) (m message, err error) {
+	m.line, m.start = line, i
+	err = m.scan(envelopeLevels + rawjson.MaxForeign)
+	if err != nil && isDeep(err) {
+		m = message{line: line, start: i, deep: true}
+		err = m.scan(len(line))
 	}
-	m, err = scanEnvelope(line, i, len(line))
-	m.deep = true
 	return m, err
 }
 
@@ -45,17 +46,15 @@ const envelopeLevels = 1
 
 var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
 
-// scanEnvelope scans and validates the envelope that starts at line[i] and has at most depth
-// levels. Keys may come in any order. Unknown keys are ignored; of repeated keys the last one
-// counts.
-func scanEnvelope(line []byte, i, depth int) (message, error) {
-	m := message{line: line, start: i}
-	c := rawjson.FieldsWithin(line, i, depth)
+// scan scans and validates the envelope, which has at most depth levels. Keys may come in any
+// order. Unknown keys are ignored; of repeated keys the last one counts.
+func (m *message) scan(depth int) error {
+	c := rawjson.FieldsWithin(m.line, m.start, depth)
 	for c.Next() {
 		m.take(&c)
 	}
 	m.end = c.End
-	return m, c.Err
+	return c.Err
 }
 
 // take stores the position of the cursor's field.
@@ -68,7 +67,7 @@ func (m *message) take(c *rawjson.Cursor) {
 	case "params":
 		m.params = c.Value
 	case "result":
-		m.result = c.Value
+		m.result, m.outline = c.Value, c.Outline()
 	case "error":
 		m.fault = c.Value
 	}
@@ -175,18 +174,21 @@ func decimal(text []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// outcome returns the result or the error of a reply. The result is compact, valid UTF-8, and owned
-// by the caller.
-func (m *message) outcome(in *Reader) (json.RawMessage, error) {
+// outcome returns the result or the error of a reply. split: the caller needs the fields.
+func (m *message) outcome(in *Reader, split bool) (Result, error) {
 	switch {
 	case m.deep:
-		return nil, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: errDeep.Error()}
+		return Result{}, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: errDeep.Error()}
 	case m.has(m.fault):
-		return nil, m.rpcError()
+		return Result{}, m.rpcError()
 	case m.result.End > 0:
-		return m.own(in, m.result), nil
+		r := Result{JSON: m.own(in, m.result)}
+		if split && r.JSON[0] == '{' {
+			r.Fields, _ = m.outline.Parse(r.JSON) // is valid
+		}
+		return r, nil
 	}
-	return nil, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
+	return Result{}, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
 }
 
 // own returns a part of the message, cleaned, that may be kept. If Clean had to change it, it is a

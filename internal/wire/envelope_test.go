@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -86,6 +87,9 @@ func FuzzEnvelope(tf *testing.F) {
 		`{"jsonrpc":"2.0","method":"m","params":{"a":[1, 2]},"id":"x"}`,
 		`{"error":{"code":-1,"message":"m"},"id":null}`,
 		`{"id":1,"\u0069d":2,"result":0,"RESULT":1}`,
+		`{"result":{"a":"1","b":[{"c":2}],"\u0061":{"d":{}},"":"\"","b":null},"id":{"x":1}}`, `{"result":{"1":1,"2":2,"3":3,"4":4,"5":5,"6":6}}`,
+		`{"result":{"1":1,"2":2,"3":3,"4":4,"5":5,"6":6,"7":7}}`, `{"result":{"a":1,"b":2},"result":{"b":"x"},"error":{"c":1}}`, `{"result":{"a":1},"result":[{"b":1}]}`,
+		"{\"result\":{\"é\":\"é\",\"a\xff\":\"b\xff\"}}", `{"result":{"é":"é","\ud800":1,"\ud801":2}}`, `{"result":{"a": 1,"b":2}}`, "{\"result\":{\"a\": \"\xff\"}}", `{"result":{}}`, `{"result":{ }}`,
 		`{"id":1}{"id":2}`, `{}`, `[]`, `{"id"}`, " {\"result\" : \"\xff\"} ", `{"result":1,}`,
 	} {
 		f.Add([]byte(seed))
@@ -107,9 +111,27 @@ func FuzzEnvelope(tf *testing.F) {
 			}
 		}
 		if m.result.End > 0 {
+			checkFields(t, data, &m)
 			if got := m.own(NewReader(nil, 1), m.result); !json.Valid(got) || !utf8.Valid(got) || bytes.ContainsAny(got, "\n") {
 				t.Fatalf("the result of %q is handed out as %q", data, got)
 			}
 		}
 	})
+}
+
+// checkFields compares the fields that a caller of Ask gets with those of a second scan.
+func checkFields(t *testing.T, line []byte, m *message) {
+	got, err := m.outcome(NewReader(nil, 1), true)
+	if err != nil {
+		return // an error, or too deep
+	}
+	want, _ := rawjson.Parse(got.JSON)
+	if !reflect.DeepEqual(got.Fields, want) {
+		t.Fatalf("%q is split into %q, want %q", line, got.Fields, want)
+	}
+	for _, f := range got.Fields {
+		if cap(f.Value) > len(f.Value) {
+			t.Fatalf("%q: appending to %q would overwrite the result", line, f.Name)
+		}
+	}
 }

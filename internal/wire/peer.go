@@ -71,7 +71,8 @@ const (
 // must fill it, once.
 type slot struct {
 	filled chan bool // gets true when the reply is there; before that it may get false, which means that the reply takes long. It has room for both
-	result json.RawMessage
+	split  bool      // the call needs the fields of the result
+	result Result
 	err    error
 
 	// A patient call has a distant deadline. It does not watch its context until look tells it that
@@ -82,7 +83,7 @@ type slot struct {
 	told    bool   // look has told it
 }
 
-func (s *slot) fill(result json.RawMessage, err error) {
+func (s *slot) fill(result Result, err error) {
 	s.result, s.err = result, err
 	s.filled <- true
 }
@@ -117,18 +118,28 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 // A call whose context has a deadline may notice up to 10 ms late that it was cancelled; see look.
 // It does meet its deadline.
 func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
+	r, err := p.call(ctx, method, params, false)
+	return r.JSON, err
+}
+
+// Ask is [Peer.Call] for callers that need the fields of the result.
+func (p *Peer) Ask(ctx context.Context, method string, params []byte) (Result, error) {
+	return p.call(ctx, method, params, true)
+}
+
+func (p *Peer) call(ctx context.Context, method string, params []byte, split bool) (Result, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("calling %q: %w", method, err)
+		return Result{}, fmt.Errorf("calling %q: %w", method, err)
 	}
 	deadline, limited := ctx.Deadline()
 	patient := limited && time.Until(deadline) > 2*firstWait
-	id, s, crowd, err := p.register(patient)
+	id, s, crowd, err := p.register(patient, split)
 	if err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	if err := p.out.request(method, params, id, crowd); err != nil {
 		p.take(id) // s is not reused: if the connection has just ended, fail may still fill it
-		return nil, err
+		return Result{}, err
 	}
 	return p.await(ctx, method, id, s)
 }
@@ -151,7 +162,7 @@ func (p *Peer) AwaitNotifications(ctx context.Context) {
 }
 
 // register adds a new call. crowd reports that other calls are under way.
-func (p *Peer) register(patient bool) (id uint64, s *slot, crowd bool, err error) {
+func (p *Peer) register(patient, split bool) (id uint64, s *slot, crowd bool, err error) {
 	s = p.slots.Get().(*slot)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,6 +170,7 @@ func (p *Peer) register(patient bool) (id uint64, s *slot, crowd bool, err error
 		return 0, nil, false, p.err
 	}
 	s.patient, s.since, s.told = patient, p.round, false
+	s.split = split
 	if patient && !p.ticking {
 		p.tick()
 	}
@@ -212,7 +224,7 @@ func (p *Peer) look() {
 
 // await waits for the reply or the end of the context. A patient call does not watch its context
 // until look tells it that the reply takes long.
-func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
+func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (Result, error) {
 	for filled := s.patient && <-s.filled; !filled; {
 		select {
 		case filled = <-s.filled:
@@ -222,13 +234,13 @@ func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (js
 				if p.opts.OnGivenUp != nil {
 					p.opts.OnGivenUp(id, method)
 				}
-				return nil, p.noReply(ctx, method)
+				return Result{}, p.noReply(ctx, method)
 			}
 			filled = <-s.filled // the reply has arrived at the same moment
 		}
 	}
 	result, err := s.result, s.err
-	s.result, s.err = nil, nil
+	s.result, s.err = Result{}, nil
 	p.slots.Put(s)
 	return result, err
 }
@@ -277,7 +289,7 @@ func (p *Peer) fail(err error) {
 
 	p.out.close(err)
 	for _, s := range pending {
-		s.fill(nil, err)
+		s.fill(Result{}, err)
 	}
 	p.cancel()
 }

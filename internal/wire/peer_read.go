@@ -80,7 +80,7 @@ func (p *Peer) reply(m *message) {
 	id, ok := m.callID()
 	if ok {
 		if s := p.take(id); s != nil {
-			s.fill(m.outcome(p.in))
+			s.fill(m.outcome(p.in, s.split))
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func (p *Peer) answerTooLarge(id []byte) {
 func (p *Peer) oversized(id uint64, ok bool) {
 	if ok {
 		if s := p.take(id); s != nil {
-			s.fill(nil, p.in.tooLarge())
+			s.fill(Result{}, p.in.tooLarge())
 			return
 		}
 	}

@@ -70,26 +70,36 @@ func NewSerial(r, w *os.File, o Options) *Serial {
 // The error is an [*RPCError] if the plugin answered with one; a [*MalformedError]; [ErrTooLarge]
 // if the request or the reply was too large; [ErrClosed]; or the error of the context.
 func (s *Serial) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
+	r, err := s.call(ctx, method, params, false)
+	return r.JSON, err
+}
+
+// Ask is [Serial.Call] for callers that need the fields of the result.
+func (s *Serial) Ask(ctx context.Context, method string, params []byte) (Result, error) {
+	return s.call(ctx, method, params, true)
+}
+
+func (s *Serial) call(ctx context.Context, method string, params []byte, split bool) (Result, error) {
 	if err := s.lock(ctx); err != nil {
-		return nil, fmt.Errorf("waiting to call %q: %w", method, err)
+		return Result{}, fmt.Errorf("waiting to call %q: %w", method, err)
 	}
 	defer s.unlock()
 	if s.err != nil {
-		return nil, s.err
+		return Result{}, s.err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("calling %q: %w", method, err)
+		return Result{}, fmt.Errorf("calling %q: %w", method, err)
 	}
 	if err := s.compose(method, params); err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	s.arm(ctx)
 	m, err := s.exchange(ctx)
 	s.endCall()
 	if err != nil {
-		return nil, s.explain(method, err)
+		return Result{}, s.explain(method, err)
 	}
-	return m.outcome(s.in)
+	return m.outcome(s.in, split)
 }
 
 func (s *Serial) lock(ctx context.Context) error {

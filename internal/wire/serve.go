@@ -84,8 +84,8 @@ const mostNested = 10_000
 // answerLine answers every message on a line.
 func (s *server) answerLine(line []byte) error {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
-		m, err := scanEnvelope(line, i, mostNested)
-		if err != nil {
+		m := message{line: line, start: i}
+		if err := m.scan(mostNested); err != nil {
 			s.fault(nil, codeParse, err.Error())
 			return nil
 		}

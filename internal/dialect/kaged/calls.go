@@ -135,6 +135,7 @@ func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawM
 func (p *plugin) do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	timeout := cmp.Or(p.settings.ToolTimeout, callTimeout)
 	return hook.Do(ctx, p.named(method, timeout), func(ctx context.Context) (json.RawMessage, error) {
-		return p.call(ctx, method, params)
+		result, err := p.call(ctx, method, params, false)
+		return result.JSON, err
 	})
 }

@@ -1,11 +1,11 @@
 package kaged
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -34,8 +34,8 @@ func transcriptOf(name string) func(hook.Object) hook.Object {
 }
 
 // injectedInto appends what a hook injects to a field of the payload, after a blank line.
-func injectedInto(name string) func(json.RawMessage, hook.Object) (hook.Reply, error) {
-	return func(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
+func injectedInto(name string) func(wire.Result, hook.Object) (hook.Reply, error) {
+	return func(result wire.Result, payload hook.Object) (hook.Reply, error) {
 		reply, err := injected(result, payload)
 		if err != nil || len(reply.Set) == 0 {
 			return reply, err

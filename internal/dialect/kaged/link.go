@@ -202,41 +202,46 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call sends one request for a hook, a tool or a method to the current process.
-func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+// call sends one request for a hook, a tool or a method to the current process. Without split, the
+// result has no fields.
+func (p *plugin) call(ctx context.Context, method string, params json.RawMessage, split bool) (wire.Result, error) {
 	if err := p.gate.enter(ctx); err != nil {
-		return nil, err
+		return wire.Result{}, err
 	}
 	defer p.gate.leave()
 	defer p.load.end(p.load.begin())
-	return p.send(ctx, method, params)
+	return p.send(ctx, method, params, split)
 }
 
 // send sends one request to the current process. All requests go through it except those of the
 // handshake and of the farewell. The caller has entered the gate.
-func (p *plugin) send(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (p *plugin) send(ctx context.Context, method string, params json.RawMessage, split bool) (result wire.Result, err error) {
 	l, err := p.kept.Get()
 	if err != nil {
-		return nil, hook.Failure(hook.Unavailable, err)
+		return wire.Result{}, hook.Failure(hook.Unavailable, err)
 	}
-	result, err := l.peer.Call(ctx, method, params)
+	if split {
+		result, err = l.peer.Ask(ctx, method, params)
+	} else {
+		result.JSON, err = l.peer.Call(ctx, method, params)
+	}
 	if err == nil {
 		return result, nil
 	}
 	if !errors.Is(err, wire.ErrClosed) {
-		return nil, dialect.CallFailure(err, l.process)
+		return wire.Result{}, dialect.CallFailure(err, l.process)
 	}
 	if p.closing.Load() {
-		return nil, hook.Failure(hook.Unavailable, errShutdown)
+		return wire.Result{}, hook.Failure(hook.Unavailable, errShutdown)
 	}
 	failure := dialect.CallFailure(err, l.process)
 	if !l.ended() { // it has closed its stdout, so it can never answer again
 		l.process.Stop(ctx, proc.Ladder{})
 	}
 	if l.silent.Load() {
-		return nil, p.killed(failure)
+		return wire.Result{}, p.killed(failure)
 	}
-	return nil, failure
+	return wire.Result{}, failure
 }
 
 // killed replaces the error of a call whose process was ended because it did not answer

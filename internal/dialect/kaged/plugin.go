@@ -129,7 +129,7 @@ func (p *plugin) ping(ctx context.Context) error {
 		return hook.Failure(hook.Unavailable, err)
 	}
 	defer p.gate.leave()
-	_, err := p.send(ctx, methodHealth, emptyObject)
+	_, err := p.send(ctx, methodHealth, emptyObject, false)
 	return err
 }
 
@@ -198,12 +198,12 @@ func (p *plugin) ask(ctx context.Context, w *translation, method string, ev *hoo
 	root, _ := ev.Payload.String("project_root")
 	about := p.callContext(sessionID, root)
 	params := about.beside(w.ask(ev.Payload))
-	result, err := p.call(ctx, method, params)
+	result, err := p.call(ctx, method, params, true)
 	if err != nil {
 		return hook.Reply{Sent: params}, err
 	}
 	reply, err := w.read(result, ev.Payload)
-	reply.Sent, reply.Received = params, result
+	reply.Sent, reply.Received = params, result.JSON
 	return reply, err
 }
 

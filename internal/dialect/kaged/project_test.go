@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // contextOf returns the `_context` of the last call that the fake received.
@@ -47,11 +49,11 @@ func TestAMessageIsRetainedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply, err := retained(json.RawMessage(`{"retain":[{"content":"n\u00e9","role":"user"},{"role":"user","content":"b"}]}`), payload)
+	reply, err := retained(plugtest.Result(`{"retain":[{"content":"n\u00e9","role":"user"},{"role":"user","content":"b"}]}`), payload)
 	if got := string(reply.Set.Get("retain")); err != nil || got != `[{"role":"user","content":"b"}]` {
 		t.Errorf("retained %s (%v)", got, err)
 	}
-	reply, err = retained(json.RawMessage(`{"retain":[{"role":"user","content":"b"}]}`), nil)
+	reply, err = retained(plugtest.Result(`{"retain":[{"role":"user","content":"b"}]}`), nil)
 	if got := string(reply.Set.Get("retain")); err != nil || !strings.Contains(got, `"b"`) {
 		t.Errorf("retained %s (%v)", got, err)
 	}

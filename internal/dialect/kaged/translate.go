@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -19,7 +20,7 @@ type translation struct {
 	// ask returns the params. It must not modify the payload.
 	ask func(payload hook.Object) hook.Object
 	// answer reads a result that is not null.
-	answer func(result json.RawMessage, payload hook.Object) (hook.Reply, error)
+	answer func(result wire.Result, payload hook.Object) (hook.Reply, error)
 }
 
 func (w *translation) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Point: w.point} }
@@ -46,8 +47,8 @@ func without(answers ...string) func(hook.Object) hook.Object {
 }
 
 // read turns a hook's result into a reply. null changes nothing.
-func (w *translation) read(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
-	if isNull(result) {
+func (w *translation) read(result wire.Result, payload hook.Object) (hook.Reply, error) {
+	if isNull(result.JSON) {
 		return hook.Reply{}, nil
 	}
 	return w.answer(result, payload)
@@ -67,7 +68,7 @@ func AnswerFields(hookName string) []string {
 }
 
 // injected reads the answer of docs/protocols/kaged.md, row K88.
-func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
+func injected(result wire.Result, _ hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
 		return hook.Reply{}, err
@@ -80,12 +81,12 @@ func injected(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 }
 
 // nothing reads the answer of docs/protocols/kaged.md, row K89, which should be null.
-func nothing(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
-	return hook.Reply{Notes: []string{"answered " + cut(result) + " instead of null: ignored"}}, nil
+func nothing(result wire.Result, _ hook.Object) (hook.Reply, error) {
+	return hook.Reply{Notes: []string{"answered " + cut(result.JSON) + " instead of null: ignored"}}, nil
 }
 
 // compacted reads the answer of docs/protocols/kaged.md, row K90.
-func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
+func compacted(result wire.Result, _ hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
 		return hook.Reply{}, err
@@ -105,16 +106,16 @@ func compacted(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	case len(o) == 0:
 		return hook.Reply{Notes: []string{"answered {}, which counts as null"}}, nil
 	}
-	return hook.Reply{}, garbled("the compactor's answer %s has neither messages nor summary", cut(result))
+	return hook.Reply{}, garbled("the compactor's answer %s has neither messages nor summary", cut(result.JSON))
 }
 
 // observed ignores the answer of an observer to pre_compact: docs/protocols/kaged.md, row K68.
-func observed(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
-	return hook.Reply{Notes: []string{"an observer's answer does not count: " + cut(result)}}, nil
+func observed(result wire.Result, _ hook.Object) (hook.Reply, error) {
+	return hook.Reply{Notes: []string{"an observer's answer does not count: " + cut(result.JSON)}}, nil
 }
 
 // retained reads the answer of docs/protocols/kaged.md, row K91.
-func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
+func retained(result wire.Result, payload hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
 		return hook.Reply{}, err
@@ -162,12 +163,11 @@ func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 	return rawjson.List(kept), nil
 }
 
-func resultObject(result json.RawMessage) (rawjson.Object, error) {
-	o, err := rawjson.Parse(result)
-	if err != nil {
-		return nil, garbled("the hook's result is %s, but must be an object or null", cut(result))
+func resultObject(result wire.Result) (rawjson.Object, error) {
+	if result.Fields == nil {
+		return nil, garbled("the hook's result is %s, but must be an object or null", cut(result.JSON))
 	}
-	return o, nil
+	return result.Fields, nil
 }
 
 // text returns a string field, or nil if it is absent, null or empty.

@@ -1,13 +1,13 @@
 package kaged
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -113,7 +113,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			payload := parse(t, `{"dynamic_context":"old"}`)
-			reply, err := translationOf(t, tc.hook, tc.point).read(json.RawMessage(tc.result), payload)
+			reply, err := translationOf(t, tc.hook, tc.point).read(plugtest.Result(tc.result), payload)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestGarbledAnswers(t *testing.T) {
 		{"a long answer is shortened in the error", "on_session_start", hook.SessionStart, `"` + strings.Repeat("x", 1000) + `"`, `…`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			reply, err := translationOf(t, tc.hook, tc.point).read(json.RawMessage(tc.result), nil)
+			reply, err := translationOf(t, tc.hook, tc.point).read(plugtest.Result(tc.result), nil)
 			if !errors.Is(err, hook.Garbled) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %v, want a garbled one that says %q", err, tc.says)
 			}
@@ -174,7 +174,7 @@ func TestGarbledAnswers(t *testing.T) {
 func TestAnObserversAnswerDoesNotCount(t *testing.T) {
 	w := *translationOf(t, "pre_compact", hook.CompactBefore)
 	w.answer = observed
-	reply, err := w.read(json.RawMessage(`{"messages":[]}`), nil)
+	reply, err := w.read(plugtest.Result(`{"messages":[]}`), nil)
 	if err != nil || len(reply.Set) > 0 || reply.Verdict != "" || len(reply.Notes) != 1 {
 		t.Errorf("reply %+v, error %v", reply, err)
 	}
@@ -200,7 +200,7 @@ func FuzzAnswers(tf *testing.F) {
 		for _, list := range [][]translation{native, elsewhere} {
 			for i := range list {
 				w := &list[i]
-				reply, err := w.read(json.RawMessage(result), hook.Object{})
+				reply, err := w.read(plugtest.Result(result), hook.Object{})
 				if err != nil {
 					continue
 				}

@@ -372,7 +372,7 @@ func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.
 		return hook.Reply{Sent: params}, err
 	}
 	reply, err := t.reply(ev.Payload, given, result)
-	reply.Sent, reply.Received = params, result
+	reply.Sent, reply.Received = params, result.JSON
 	return reply, err
 }
 

@@ -162,30 +162,30 @@ func (r *runner) announce() {
 }
 
 // call calls a handler of a plugin.
-func (r *runner) call(ctx context.Context, p *plugin, name string, params json.RawMessage) (json.RawMessage, error) {
+func (r *runner) call(ctx context.Context, p *plugin, name string, params json.RawMessage) (wire.Result, error) {
 	i, err := r.live(ctx, r.restartWait)
 	if err != nil {
-		return nil, err
+		return wire.Result{}, err
 	}
 	r.last.Store(p)
 	r.under.Add(1)
 	defer r.under.Add(-1)
 	began := time.Now()
-	result, err := i.peer.Call(ctx, methodCall, params)
+	result, err := i.peer.Ask(ctx, methodCall, params)
 	if rpc, ok := errors.AsType[*wire.RPCError](err); ok && rpc.Code == codeNotLoaded && r.has(p) {
 		// The plugin was opened while another interpreter was being started.
 		if err := p.load(ctx, i, methodLoad); err != nil {
-			return nil, err
+			return wire.Result{}, err
 		}
-		result, err = i.peer.Call(ctx, methodCall, params)
+		result, err = i.peer.Ask(ctx, methodCall, params)
 	}
 	if err == nil {
 		return result, nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) && time.Since(began)+grace >= p.limit {
-		return nil, r.overdue(ctx, i, p, name)
+		return wire.Result{}, r.overdue(ctx, i, p, name)
 	}
-	return nil, p.withoutOthersStderr(callFailure(err, i.process))
+	return wire.Result{}, p.withoutOthersStderr(callFailure(err, i.process))
 }
 
 // overdue handles a call without an answer. The runner itself enforces a handler's limit. If the

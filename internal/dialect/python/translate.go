@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -86,14 +87,14 @@ func (t *translation) given(payload hook.Object) hook.Object {
 
 // reply turns an answer into a [hook.Reply]; null changes nothing. The runner may have added a
 // note.
-func (t *translation) reply(payload, given hook.Object, answer json.RawMessage) (hook.Reply, error) {
+func (t *translation) reply(payload, given hook.Object, answer wire.Result) (hook.Reply, error) {
 	reply := hook.Reply{Verdict: hook.Continue}
-	if string(answer) == "null" {
+	if string(answer.JSON) == "null" {
 		return reply, nil
 	}
-	o, err := rawjson.Parse(answer)
-	if err != nil {
-		return reply, hook.Failure(hook.Garbled, fmt.Errorf("the answer is not an object: %.80q", answer))
+	o := answer.Fields
+	if o == nil {
+		return reply, hook.Failure(hook.Garbled, fmt.Errorf("the answer is not an object: %.80q", answer.JSON))
 	}
 	note, noted := o.String("note")
 	switch opinion := !noted || len(o) > 1; {

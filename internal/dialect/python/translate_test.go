@@ -7,6 +7,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -127,7 +128,7 @@ func TestReplies(t *testing.T) {
 				t.Fatal(err)
 			}
 			payload := object(t, c.payload)
-			reply, err := tr.reply(payload, tr.given(payload), []byte(c.answer))
+			reply, err := tr.reply(payload, tr.given(payload), plugtest.Result(c.answer))
 			if err != nil || reply.Verdict != c.verdict || string(reply.Set.JSON()) != c.set {
 				t.Errorf("%s %s, %v; want %s %s", reply.Verdict, reply.Set.JSON(), err, c.verdict, c.set)
 			}
@@ -135,14 +136,14 @@ func TestReplies(t *testing.T) {
 	}
 	t.Run("a note is for the trace", func(t *testing.T) {
 		for answer, set := range map[string]string{`{"note":"n"}`: `{}`, `{"note":"n","text":"b"}`: `{"text":"b"}`} {
-			reply, err := native[4].reply(nil, nil, []byte(answer))
+			reply, err := native[4].reply(nil, nil, plugtest.Result(answer))
 			if err != nil || len(reply.Notes) != 1 || reply.Notes[0] != "n" || string(reply.Set.JSON()) != set {
 				t.Errorf("%s: %+v, %v", answer, reply, err)
 			}
 		}
 	})
 	t.Run("an answer that is not an object is garbled", func(t *testing.T) {
-		if _, err := native[1].reply(nil, nil, []byte(`[1]`)); err == nil {
+		if _, err := native[1].reply(nil, nil, plugtest.Result(`[1]`)); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -279,7 +280,7 @@ func FuzzTranslate(tf *testing.F) {
 				if err := rawjson.Check(given.JSON()); err != nil {
 					t.Errorf("%s at %s: given %s: %v", list[i].hook, list[i].point, given.JSON(), err)
 				}
-				reply, err := list[i].reply(p, given, rawjson.Compact([]byte(answer)))
+				reply, err := list[i].reply(p, given, plugtest.Result(rawjson.Compact([]byte(answer))))
 				if err == nil && rawjson.Check(reply.Set.JSON()) != nil {
 					t.Errorf("%s at %s: set %s", list[i].hook, list[i].point, reply.Set.JSON())
 				}

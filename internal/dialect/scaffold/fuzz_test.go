@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -47,7 +48,7 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, result json.RawMes
 	if params := tr.params(&hook.Event{Payload: p}); rawjson.Check(params) != nil {
 		t.Errorf("%s at %s is sent %s", tr.name, tr.point, params)
 	}
-	reply, err := tr.reply(&hook.Event{Point: tr.point, Payload: p}, result)
+	reply, err := tr.reply(&hook.Event{Point: tr.point, Payload: p}, plugtest.Result(result))
 	if err != nil {
 		if !errors.Is(err, hook.Garbled) || len(err.Error()) > longestError {
 			t.Errorf("%s at %s: %d bytes of error: %.100q", tr.name, tr.point, len(err.Error()), err)
@@ -68,7 +69,7 @@ func checkReply(t *testing.T, tr *translation, p hook.Object, result json.RawMes
 
 // checkTool checks that only a tool that failed has an error.
 func checkTool(t *testing.T, result json.RawMessage) {
-	r, err := toolResult("t", result)
+	r, err := toolResult("t", plugtest.Result(result))
 	if err == nil && r.Success == (r.Error != "") {
 		t.Errorf("the tool's result %s is %+v", result, r)
 	}

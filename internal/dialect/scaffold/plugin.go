@@ -104,17 +104,17 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 		return dialect.ToolResult{Sent: sent}, err
 	}
 	r, err := toolResult(name, result)
-	r.Sent, r.Received = sent, result
+	r.Sent, r.Received = sent, result.JSON
 	if err == nil {
-		p.warnOnce("tool", name, toolRemarks(result), "answer", excerpt.Of(result, maxWarning))
+		p.warnOnce("tool", name, toolRemarks(result.Fields), "answer", excerpt.Of(result.JSON, maxWarning))
 	}
 	return r, err
 }
 
-func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error) {
-	o, err := rawjson.Parse(result)
-	if err != nil {
-		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf(`the tool's answer is not an object such as {"success":true,"result":"…"}: %.80q`, result))
+func toolResult(name string, result wire.Result) (dialect.ToolResult, error) {
+	o := result.Fields
+	if o == nil {
+		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf(`the tool's answer is not an object such as {"success":true,"result":"…"}: %.80q`, result.JSON))
 	}
 	r := dialect.ToolResult{Tool: name, Success: string(o.Get("success")) != "false"}
 	r.Result = dialect.Plain(o.Get("result"))
@@ -125,12 +125,12 @@ func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error)
 }
 
 // ask sends one request to the current process.
-func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage) (wire.Result, error) {
 	s, err := p.kept.Get()
 	if err != nil {
-		return nil, hook.Failure(hook.Unavailable, err)
+		return wire.Result{}, hook.Failure(hook.Unavailable, err)
 	}
-	result, err := s.conn.Call(ctx, method, params)
+	result, err := s.conn.Ask(ctx, method, params)
 	if err == nil {
 		return result, nil
 	}
@@ -138,7 +138,7 @@ func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage)
 	if errors.Is(err, hook.Crash) {
 		s.kill() // the process may still run without its pipe, and is useless then
 	}
-	return nil, err
+	return wire.Result{}, err
 }
 
 // Status returns the state of the process.

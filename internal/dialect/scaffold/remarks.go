@@ -9,7 +9,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
-	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // blockFields are the fields of an answer to pre_tool_execute beside action.
@@ -70,22 +69,18 @@ func remarks(name string, answer hook.Object) []string {
 
 // toolRemarks returns what is wrong with the fields of a tool's answer. A tool call has failed only
 // if the answer says "success":false: docs/protocols/scaffold.md, row S54.
-func toolRemarks(answer json.RawMessage) []string {
-	o, err := rawjson.Parse(answer)
-	if err != nil {
-		return nil // the call has failed
-	}
+func toolRemarks(answer hook.Object) []string {
 	var notes []string
 	known := []string{"success", "result"}
-	for _, f := range o {
+	for _, f := range answer {
 		if !slices.Contains(known, f.Name) && nearest.Word(f.Name, known) != "" && len(notes) < dialect.MostUnknown {
 			notes = append(notes, dialect.UnknownField("the answer", f.Name, known))
 		}
 	}
-	if v := o.Get("success"); v != nil && jsonType(v) != wantedType("success") {
+	if v := answer.Get("success"); v != nil && jsonType(v) != wantedType("success") {
 		notes = append(notes, fmt.Sprintf("success is ignored: %s where true or false belongs", jsonType(v)))
 	}
-	if dialect.Missing(o.Get("result")) && string(o.Get("success")) != "false" {
+	if dialect.Missing(answer.Get("result")) && string(answer.Get("success")) != "false" {
 		notes = append(notes, "a tool answered without a result, which counts as an empty one; answer with success and result")
 	}
 	return notes

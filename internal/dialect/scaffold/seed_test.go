@@ -207,7 +207,7 @@ func TestSeedHookFields(t *testing.T) {
 	for _, b := range doc.Inline("Response fields:") {
 		t.Run(b.Heading+" reply", func(t *testing.T) {
 			tr := translationOf(b.Heading)
-			reply, err := tr.reply(&hook.Event{Point: tr.point}, json.RawMessage(b.Text))
+			reply, err := tr.reply(&hook.Event{Point: tr.point}, plugtest.Result(b.Text))
 			if err != nil {
 				t.Fatal(err)
 			}

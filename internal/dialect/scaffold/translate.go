@@ -8,6 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -139,14 +140,14 @@ func toolCalls(p hook.Object) hook.Field {
 // reply turns a hook's result into a [hook.Reply]: docs/protocols/scaffold.md, rows S35 and S36. An
 // unknown or missing action means continue. stop applies the fields, skip does not. skip counts
 // only for post_user_input, and context_enhance ignores both.
-func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply, error) {
-	r := hook.Reply{Verdict: hook.Continue, Received: result}
-	if string(result) == "null" {
+func (t *translation) reply(ev *hook.Event, result wire.Result) (hook.Reply, error) {
+	r := hook.Reply{Verdict: hook.Continue, Received: result.JSON}
+	if string(result.JSON) == "null" {
 		return r, nil
 	}
-	o, err := rawjson.Parse(result)
-	if err != nil {
-		return r, hook.Failure(hook.Garbled, fmt.Errorf("the result is not an object: %.80q", result))
+	o := result.Fields
+	if o == nil {
+		return r, hook.Failure(hook.Garbled, fmt.Errorf("the result is not an object: %.80q", result.JSON))
 	}
 	r.Notes = remarks(t.name, o)
 	action, _ := o.String("action")

@@ -1,13 +1,13 @@
 package scaffold
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -19,7 +19,7 @@ func read(t *testing.T, name, payload, result string) hook.Reply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tr.reply(&hook.Event{Point: tr.point, Payload: o}, json.RawMessage(result))
+	r, err := tr.reply(&hook.Event{Point: tr.point, Payload: o}, plugtest.Result(result))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestAnUnknownActionIsNoted(t *testing.T) {
 func TestAResultThatIsNotAnObjectIsGarbled(t *testing.T) {
 	tr := translationOf("post_user_input")
 	for _, result := range []string{`[]`, `"text"`, `7`, `true`} {
-		if _, err := tr.reply(&hook.Event{Point: tr.point}, json.RawMessage(result)); !errors.Is(err, hook.Garbled) {
+		if _, err := tr.reply(&hook.Event{Point: tr.point}, plugtest.Result(result)); !errors.Is(err, hook.Garbled) {
 			t.Errorf("%s: %v", result, err)
 		}
 	}
@@ -127,13 +127,13 @@ func TestToolResult(t *testing.T) {
 		{"missing success is success", `{"result":"r"}`, "r", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			r, err := toolResult("t", json.RawMessage(c.result))
+			r, err := toolResult("t", plugtest.Result(c.result))
 			if err != nil || r.Result != c.text || r.Error != c.errText || r.Success != (c.errText == "") {
 				t.Errorf("got %+v, %v", r, err)
 			}
 		})
 	}
-	if _, err := toolResult("t", json.RawMessage(`"text"`)); !errors.Is(err, hook.Garbled) {
+	if _, err := toolResult("t", plugtest.Result(`"text"`)); !errors.Is(err, hook.Garbled) {
 		t.Errorf("a result that is not an object: %v", err)
 	}
 }
@@ -177,7 +177,7 @@ func TestToolRemarks(t *testing.T) {
 		`{"success":true,"result":null}`:   "a tool answered without a result, which counts as an empty one; answer with success and result",
 		`{"success":true}`:                 "a tool answered without a result, which counts as an empty one; answer with success and result",
 	} {
-		if got := strings.Join(toolRemarks(json.RawMessage(answer)), "; "); got != want {
+		if got := strings.Join(toolRemarks(plugtest.Result(answer).Fields), "; "); got != want {
 			t.Errorf("%s: noted %q, want %q", answer, got, want)
 		}
 	}
@@ -195,7 +195,7 @@ func TestAStopOfACommandRefusesIt(t *testing.T) {
 			`{"action":"stop"}`:                               "deny " + blocked + " {}",
 			`{"action":"stop","result":"yes","success":true}`: `stop  {"result":"yes"}`,
 		} {
-			r, err := tr.reply(&hook.Event{Point: point}, json.RawMessage(answer))
+			r, err := tr.reply(&hook.Event{Point: point}, plugtest.Result(answer))
 			if got := string(r.Verdict) + " " + r.Reason + " " + string(hook.Object(r.Set).JSON()); err != nil || got != want {
 				t.Errorf("%s at %s: got %s (%v), want %s", answer, point, got, err, want)
 			}
@@ -215,7 +215,7 @@ func TestChangedArgumentsOfACommand(t *testing.T) {
 		`{"args":"a","flags":{"f":1}}`: "{} args in arguments is ignored: it is not a list of strings; " +
 			"flags in arguments is ignored: it is not an object of strings",
 	} {
-		answer := json.RawMessage(`{"arguments":` + string(rawjson.String(arguments)) + `}`)
+		answer := plugtest.Result(`{"arguments":` + string(rawjson.String(arguments)) + `}`)
 		r, err := tr.reply(&hook.Event{Point: hook.CommandBefore}, answer)
 		if got := string(hook.Object(r.Set).JSON()) + " " + strings.Join(r.Notes, "; "); err != nil || got != want {
 			t.Errorf("%s: got %s (%v), want %s", arguments, got, err, want)

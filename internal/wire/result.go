@@ -1,0 +1,13 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A Result is what a plugin answered.
+type Result struct {
+	JSON   json.RawMessage // compact, valid UTF-8 and owned by the caller
+	Fields rawjson.Object  // of JSON; nil if it is no object
+}
