@@ -113,7 +113,7 @@ func TestMisspeltManifestFields(t *testing.T) {
 	}
 	got := strings.Join(m.warnings, "\n")
 	want := "the manifest has the unknown field \"hook\", which is ignored; did you mean \"hooks\"?\n" +
-		"tools[0] has the unknown field \"params\", which is ignored; known here: name, description, parameters"
+		"tools[0] has the unknown field \"params\", which is ignored; did you mean \"parameters\"?"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -151,7 +151,7 @@ func (s *session) end(ctx context.Context, log *slog.Logger) {
 	}
 	exit := s.process.Stop(ctx, ladder)
 	_ = s.conn.Close() // the pipes were closed with the process
-	took := time.Since(began).Round(time.Millisecond)
+	took := time.Since(began)
 	switch {
 	case silent:
 		log.Warn("the plugin did not answer shutdown in time and was ended", "dur", took, "exit", exit.String(),
