@@ -151,16 +151,42 @@ func marked(home string, _ *exec.Cmd) bool {
 	return err == nil
 }
 
-// inOpen reports whether a thread of the process waits for the other end of a pipe.
+// inOpen reports whether a thread of the process waits for the other end of a pipe. A thread that
+// opens a file is in the same system call, but sleeps there only for moments: it waits for a pipe if
+// it is still in the same call after a while.
 func inOpen(_ string, cmd *exec.Cmd) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", cmd.Process.Pid))
-	for _, thread := range threads {
-		text, err := os.ReadFile(thread)
-		if number, _, _ := strings.Cut(string(text), " "); err == nil && number == fmt.Sprint(syscall.SYS_OPENAT) {
+	before := opening(cmd.Process.Pid)
+	if len(before) == 0 {
+		return false
+	}
+	time.Sleep(200 * time.Millisecond)
+	after := opening(cmd.Process.Pid)
+	for thread, call := range before {
+		if after[thread] == call {
 			return true
 		}
 	}
 	return false
+}
+
+// opening returns the threads of a process that sleep while they open a file, each with the
+// arguments of its system call and with how often it has slept.
+func opening(pid int) map[string]string {
+	threads := map[string]string{}
+	dirs, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, dir := range dirs {
+		call, err := os.ReadFile(filepath.Join(dir, "syscall"))
+		if number, _, _ := strings.Cut(string(call), " "); err != nil || number != fmt.Sprint(syscall.SYS_OPENAT) {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(dir, "status"))
+		if err != nil || !strings.Contains(string(status), "State:\tS") {
+			continue
+		}
+		_, slept, _ := strings.Cut(string(status), "voluntary_ctxt_switches:")
+		threads[dir] = string(call) + slept
+	}
+	return threads
 }
 
 // unread returns the number of bytes in a pipe.

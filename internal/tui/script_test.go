@@ -270,7 +270,10 @@ func (p *player) output(u *chat.ToolUse, text string) {
 	p.emit(chat.Event{Type: chat.ToolOutput, Tool: u, Text: text})
 }
 
+// finish ends a tool call. The terminal still reads u, so it gets a copy.
 func (p *player) finish(u *chat.ToolUse, result string, success bool) {
+	finished := *u
+	u = &finished
 	u.Result, u.Success, u.DurationMS = result, success, 1500
 	if !success {
 		u.Error = "exit code 1"
