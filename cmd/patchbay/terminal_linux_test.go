@@ -163,13 +163,15 @@ func watch(master *os.File) (s *screen, done <-chan struct{}) {
 	go func() {
 		defer close(read)
 		buffer := make([]byte, 4096)
-		for {
+		// If the last process writes and closes the terminal at once, Linux may report the end before
+		// it hands over these bytes. They come after the error.
+		for ends := 0; ends < 2; {
 			n, err := master.Read(buffer)
 			s.mu.Lock()
 			s.text.Write(buffer[:n])
 			s.mu.Unlock()
 			if err != nil {
-				return
+				ends++
 			}
 		}
 	}()
