@@ -152,14 +152,13 @@ func marked(home string, _ *exec.Cmd) bool {
 }
 
 // inOpen reports whether a thread of the process waits for the other end of a pipe. A thread that
-// opens a file is in the same system call, but sleeps there only for moments: it waits for a pipe if
-// it is still in the same call after a while.
+// opens an ordinary file is in the same system call, but sleeps there only for moments.
 func inOpen(_ string, cmd *exec.Cmd) bool {
 	before := opening(cmd.Process.Pid)
 	if len(before) == 0 {
 		return false
 	}
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // only a thread that waits for a pipe is still in the same call afterwards
 	after := opening(cmd.Process.Pid)
 	for thread, call := range before {
 		if after[thread] == call {

@@ -163,8 +163,8 @@ func watch(master *os.File) (s *screen, done <-chan struct{}) {
 	go func() {
 		defer close(read)
 		buffer := make([]byte, 4096)
-		// If the last process writes and closes the terminal at once, Linux may report the end before
-		// it hands over these bytes. They come after the error.
+		// If the last process writes and ends just when this one reads, Linux may report the end
+		// before these bytes. Another read returns them.
 		for ends := 0; ends < 2; {
 			n, err := master.Read(buffer)
 			s.mu.Lock()
