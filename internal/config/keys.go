@@ -53,7 +53,7 @@ func Sections() []Section {
 		pluginSection(),
 		limitsSection(),
 		{Name: "connect", List: true, Doc: "A plugin's hook, connected to another point than its own.", Keys: []Key{
-			{Name: "plugin", Otherwise: "required", Example: `"tag-enforcer"`, Doc: "The plugin's name."},
+			{Name: "plugin", Otherwise: "required", Example: `"lease"`, Doc: "The plugin's name."},
 			{Name: "hook", Otherwise: "required", Example: `"preexec"`, Doc: "Its hook, as its dialect calls it."},
 			{Name: "point", Otherwise: "required", Example: `"tool.before"`, Doc: "The point: patchbay fire --list has them all."},
 		}},
