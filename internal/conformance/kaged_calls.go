@@ -155,8 +155,7 @@ func kagedEvents(hook string) []json.RawMessage {
 func (s *kagedSuite) askHooks(t *trial) {
 	for _, name := range s.manifest.Hooks {
 		for _, event := range kagedEvents(name) {
-			o, _ := rawjson.Parse(event) // we wrote it
-			a := s.ask(t, "the hook "+name, request{"kaged.hook." + name, s.withContext(kaged.Params(name, o).JSON()), s.manifest.HookTimeout})
+			a := s.ask(t, "the hook "+name, request{"kaged.hook." + name, s.withContext(event), s.manifest.HookTimeout})
 			if t.failed() {
 				return
 			}

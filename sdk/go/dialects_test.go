@@ -75,7 +75,7 @@ func TestKaged(t *testing.T) {
 	want(t, "session.idle", strings.Join(w.seen, ","), "c")
 	want(t, "compact.before", plugintest.Fire(h, plugin.CompactBefore, plugin.CompactEvent{Messages: make([]plugin.Message, 2)}).Event.Summary, "2 messages")
 	var compacted plugin.CompactedEvent
-	if err := json.Unmarshal([]byte(`{"compacted":[{"role":"user","content":"a","name":"n"}]}`), &compacted); err != nil {
+	if err := json.Unmarshal([]byte(`{"messages_being_compacted":[{"role":"user","content":"a","name":"n"}]}`), &compacted); err != nil {
 		t.Fatal(err)
 	}
 	wantHas(t, "compact.after keeps fields it does not know", plugintest.Fire(h, plugin.CompactAfter, compacted).Received, `"name":"n"`)

@@ -95,7 +95,7 @@ func (e *ToolEvent) Encode(from any) error {
 // An IdleEvent says that a session is idle.
 type IdleEvent struct {
 	SessionID  string    `json:"session_id"`
-	Transcript []Message `json:"messages"`
+	Transcript []Message `json:"transcript"`
 }
 
 // A Message is one entry of a transcript. Fields that this package does not know are kept.
@@ -149,8 +149,8 @@ type CompactEvent struct {
 // a text, set Inject; then return Modify.
 type CompactedEvent struct {
 	SessionID string    `json:"session_id"`
-	Compacted []Message `json:"compacted"`
-	Remaining []Message `json:"remaining"`
+	Compacted []Message `json:"messages_being_compacted"`
+	Remaining []Message `json:"messages_remaining"`
 	Strategy  string    `json:"strategy"`
 	Trigger   string    `json:"trigger"`
 

@@ -1767,7 +1767,7 @@ class _Conversation:
         if not self.plugin._handlers.get(point):
             raise _RPCError(_NO_METHOD, f"unknown method {('kaged.hook.' + hook)[:100]!r}")
         cls = {"session.start": SessionEvent, "session.idle": IdleEvent, "compact.before": CompactEvent, "compact.after": CompactedEvent}[point]
-        renamed = {"transcript": "messages"}  # the field transcript is a text
+        renamed = {"compacted": "messages_being_compacted", "remaining": "messages_remaining"}
         e: Any = cls(**{n: params[renamed.get(n, n)] for n in cls.__slots__ if params.get(renamed.get(n, n)) is not None})
         verdict = self.plugin._ask(point, e, "", "kaged", context)
         if verdict.kind == "fail":

@@ -29,10 +29,9 @@ func (w *translation) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Po
 // K88 to K91.
 var native = []translation{
 	{hook: "on_session_start", point: hook.SessionStart, ask: without("inject"), answer: injected},
-	{hook: "on_session_idle", point: hook.SessionIdle, ask: withTexts(map[string]string{"transcript": "messages"}), answer: nothing},
+	{hook: "on_session_idle", point: hook.SessionIdle, ask: without(), answer: nothing},
 	{hook: "pre_compact", point: hook.CompactBefore, ask: without("summary"), answer: compacted},
-	{hook: "post_compact", point: hook.CompactAfter, answer: retained, ask: withTexts(
-		map[string]string{"messages_being_compacted": "compacted", "messages_remaining": "remaining"}, "retain", "inject")},
+	{hook: "post_compact", point: hook.CompactAfter, ask: without("retain", "inject"), answer: retained},
 }
 
 // without passes the event's fields on unchanged, except those in which plugins answer. These are
@@ -53,16 +52,6 @@ func (w *translation) read(result wire.Result, payload hook.Object) (hook.Reply,
 		return hook.Reply{}, nil
 	}
 	return w.answer(result, payload)
-}
-
-// Params returns the params of a hook for an event at its own point, without _context.
-func Params(hookName string, payload hook.Object) hook.Object {
-	for _, w := range native {
-		if w.hook == hookName {
-			return w.ask(payload)
-		}
-	}
-	return payload
 }
 
 // AnswerFields returns the fields that the answer of a hook may have.

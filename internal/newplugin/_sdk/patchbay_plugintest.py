@@ -236,7 +236,7 @@ class Host:
         return o
 
     def _fire_kaged(self, hook: str, e: Any) -> Outcome:
-        names = {"transcript": "messages"}
+        names = {"compacted": "messages_being_compacted", "remaining": "messages_remaining"}
         params = {names.get(n, n): getattr(e, n) for n in e.__slots__ if n not in ("inject", "retain", "summary")}
         params["_context"] = {"operator_id": "local", "project_id": "test", "agent_path": "primary", "session_id": "test", "request_id": "1",
                               "project_root": self.home}
