@@ -134,6 +134,15 @@ const (
 	FailDeny  OnFailure = "deny"  // the event is refused
 )
 
+// A Conversation is a value of `messages`.
+type Conversation string
+
+// The values of `messages`.
+const (
+	AsList Conversation = "list" // a list of messages
+	AsText Conversation = "text" // one text
+)
+
 // Plugin is one [plugins.NAME] table. Its zero value changes nothing.
 type Plugin struct {
 	Enabled         *bool                   // nil: enabled
@@ -143,6 +152,7 @@ type Plugin struct {
 	Standby         int                     // processes started ahead of their call
 	Env             []string                // names or globs of variables to pass on; nil and empty differ for dialects that inherit the environment
 	OnFailure       OnFailure               // empty: the failure table
+	Messages        Conversation            // how hooks get conversations; empty: as lists
 	Capabilities    []capability.Capability // nil: those that the plugin declares; empty: none
 	AllowUnenforced bool                    // run it even if a capability cannot be enforced
 	Limits          Limits                  // what it may use

@@ -53,7 +53,7 @@ func Sections() []Section {
 		pluginSection(),
 		limitsSection(),
 		{Name: "connect", List: true, Doc: "A plugin's hook, connected to another point than its own.", Keys: []Key{
-			{Name: "plugin", Otherwise: "required", Example: `"tag-enforcer"`, Doc: "The plugin's name."},
+			{Name: "plugin", Otherwise: "required", Example: `"lease"`, Doc: "The plugin's name."},
 			{Name: "hook", Otherwise: "required", Example: `"preexec"`, Doc: "Its hook, as its dialect calls it."},
 			{Name: "point", Otherwise: "required", Example: `"tool.before"`, Doc: "The point: patchbay fire --list has them all."},
 		}},
@@ -101,6 +101,7 @@ func pluginSection() Section {
 		{Name: "standby", Default: `0`, Doc: "mine and dotagent: how many processes are started ahead and wait for their call."},
 		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list."},
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
+		{Name: "messages", Default: `"list"`, Doc: `kaged: how hooks get transcripts, as a "list" of messages or as one "text".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},
 		{Name: "capabilities", Otherwise: "what the plugin declares", Example: `["read:fs:/srv/notes", "net:example.org:443"]`,
 			Doc: "What it may do, instead of what it declares; [] means nothing."},

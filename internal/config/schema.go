@@ -138,6 +138,7 @@ func readPlugin(t *document.Table) Plugin {
 		ToolTimeout:  t.Duration("tool_timeout"),
 		Env:          t.List("env"),
 		OnFailure:    document.OneOf(t, "on_failure", "", FailSkip, FailAbort, FailDeny),
+		Messages:     document.OneOf(t, "messages", "", AsList, AsText),
 		Capabilities: readCapabilities(t),
 		Limits:       readLimits(t.Table("limits")),
 		Config:       t.Free("config"),

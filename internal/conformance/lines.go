@@ -205,8 +205,9 @@ func (d *dialogue) rejoin(text []byte) []byte {
 // response delivers an answer to the request that waits for it.
 func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	a := d.readAnswer(o, text)
+	refusesLine := a.err != nil && (a.err.Code == codeParse || a.err.Code == codeInvalid)
 	if string(id) == "null" {
-		if a.err == nil || a.err.Code != codeParse && a.err.Code != codeInvalid {
+		if !refusesLine {
 			d.b.seen.note(sawReply, "an answer to no request: %s", shown(text))
 		}
 		return
@@ -218,6 +219,9 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
 		if d.last != nil && bytes.Equal(text, d.last) {
 			return // a second copy of an answer that did not arrive together with the first
+		}
+		if refusesLine && d.garbled.Load() {
+			return // the answer to an invalid line, which should have the id null
 		}
 		if id, wait = d.meant(id); wait == nil {
 			return

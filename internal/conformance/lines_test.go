@@ -52,3 +52,28 @@ func TestSecondCopyOfAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswerToAnInvalidLine: an error that answers an invalid line, with an id of its own, is
+// reported. It is not taken for the answer to the request after that line.
+func TestAnswerToAnInvalidLine(t *testing.T) {
+	d := &dialogue{b: &bench{}, ended: make(chan struct{}), waiting: make(map[string]chan *answer)}
+	d.garbled.Store(true)
+	from, to := io.Pipe()
+	go d.read(from)
+	id, wait := d.expect()
+	const lines = `{"jsonrpc":"2.0","id":0,"error":{"code":-32700,"message":"Parse error"}}` + "\n" +
+		`{"jsonrpc":"2.0","id":%d,"result":"pong"}` + "\n"
+	if _, err := fmt.Fprintf(to, lines, id); err != nil {
+		t.Error(err)
+	}
+	if a := <-wait; string(a.result) != `"pong"` {
+		t.Errorf("the request is answered with %+v", a)
+	}
+	if err := to.Close(); err != nil {
+		t.Error(err)
+	}
+	<-d.ended
+	if got := d.b.seen.of(sawID); !strings.Contains(got, `id "0"`) || strings.Contains(got, "pong") {
+		t.Errorf("reported: %s", got)
+	}
+}

@@ -363,6 +363,7 @@ type Settings struct {
 	Timeout      time.Duration           // of hooks; 0: the dialect's default
 	ToolTimeout  time.Duration           // of tools; 0: the dialect's default
 	Standby      int                     // the number of processes that are started ahead
+	TextMessages bool                    // hooks get conversations as text, not as lists of messages
 	MustWork     bool                    // a failure of the plugin must end the event: on_failure is abort or deny
 	Env          []string                // names and patterns (GIT_*) of variables that it gets in addition to the dialect's own
 	Config       json.RawMessage         // an object; nil: none

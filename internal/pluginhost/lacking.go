@@ -32,7 +32,11 @@ func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.gra
 // grantFix returns the second half of a fix that suggests capabilities. The first half says what
 // names the files.
 func grantFix(grants []string) string {
-	return fmt.Sprintf(" files that its sandbox does not show it; if it may have them, add to its capabilities: %s", strings.Join(grants, ", "))
+	what := "show it"
+	if strings.HasPrefix(grants[0], string(capability.WriteFS)) {
+		what = "let it write"
+	}
+	return fmt.Sprintf(" files that its sandbox does not %s; if it may have them, add to its capabilities: %s", what, strings.Join(grants, ", "))
 }
 
 // suggestCapabilities adds to the error of a confined plugin the capabilities that it probably
@@ -49,13 +53,17 @@ func (h *Host) suggestCapabilities(e *entry, err error) error {
 }
 
 // lacking returns the capabilities for the files and programs that a message of a confined plugin
-// names, and that exist on this machine but not in its sandbox.
+// names, and that exist on this machine but not in its sandbox, or that it could not write.
 func (h *Host) lacking(e *entry, text string) []string {
 	if e.policy == nil || text == "" {
 		return nil
 	}
+	found := append(missingPrograms(text, h.setup().Environ), missingFiles(text, h.setup().Environ)...)
+	if readOnly.Regexp().MatchString(text) {
+		found = unwritable(text)
+	}
 	var grants []string
-	for _, g := range append(missingPrograms(text, h.setup().Environ), missingFiles(text, h.setup().Environ)...) {
+	for _, g := range found {
 		if !e.shows(g) && !slices.Contains(grants, g.String()) && len(grants) < mostLacking {
 			grants = append(grants, g.String())
 		}
@@ -108,6 +116,8 @@ var (
 		pattern.New(`exec: "([A-Za-z0-9._+-]+)": executable file not found`),
 		pattern.New(`not found in \$PATH: \\?"([A-Za-z0-9._+-]+)\\?"`), // Bun; the quotes may be escaped
 	}
+	// readOnly matches the messages about a file that could not be written.
+	readOnly = pattern.New(`(?i)read-only file ?system|\bEROFS\b`)
 	// pathNamed matches an absolute path in a message.
 	pathNamed = pattern.New(`/[^\s'"‘’:,;()\[\]]+`)
 )
@@ -153,8 +163,7 @@ func realPath(path string) string {
 // PATH is a program, which the plugin most likely wants to start.
 func missingFiles(text string, environ []string) []capability.Capability {
 	var found []capability.Capability
-	for _, path := range pathNamed.Regexp().FindAllString(text, -1) {
-		path = filepath.Clean(strings.TrimRight(path, "."))
+	for _, path := range namedPaths(text) {
 		if slices.Contains(program.SearchPath(environ), filepath.Dir(path)) && isProgram(path) {
 			found = append(found, capability.Capability{Kind: capability.Exec, Binary: filepath.Base(path), Path: path})
 		} else if _, err := os.Stat(path); err == nil && path != "/" {
@@ -162,4 +171,26 @@ func missingFiles(text string, environ []string) []capability.Capability {
 		}
 	}
 	return found
+}
+
+// unwritable returns the paths in a message about a file that could not be written. Of a path and
+// another below it, it returns the lower one, which grants less.
+func unwritable(text string) []capability.Capability {
+	var found []capability.Capability
+	paths := namedPaths(text)
+	for _, path := range paths {
+		if !slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(p, strings.TrimSuffix(path, "/")+"/") }) {
+			found = append(found, capability.Capability{Kind: capability.WriteFS, Path: path})
+		}
+	}
+	return found
+}
+
+// namedPaths returns the absolute paths in a message.
+func namedPaths(text string) []string {
+	paths := pathNamed.Regexp().FindAllString(text, -1)
+	for i, path := range paths {
+		paths[i] = filepath.Clean(strings.TrimRight(path, "."))
+	}
+	return paths
 }

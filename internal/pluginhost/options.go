@@ -240,6 +240,8 @@ func (s *setup) settings(b pluginNames, all census) (dialect.Settings, error) {
 		Standby:     first(own, func(p config.Plugin) int { return p.Standby }),
 		MustWork:    own.failureEndsEvents(),
 		Env:         own.env(),
+
+		TextMessages: first(own, func(p config.Plugin) config.Conversation { return p.Messages }) == config.AsText,
 	}
 	var err error
 	if out.Config, err = s.configs.Load().config(b); err != nil {

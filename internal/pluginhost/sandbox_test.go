@@ -544,10 +544,12 @@ func TestAToolThatItsSandboxStops(t *testing.T) {
 	h.config("[plugins.scaf]\ncapabilities = []\n")
 	host := h.open()
 	for message, want := range map[string]string{
-		"[Errno 2] No such file or directory: '" + h.home + "/secret/note'": "read:fs:" + h.home + "/secret/note",
-		`Executable not found in $PATH: "jq"`:                               "exec:jq:/",
-		"[Errno 2] No such file or directory: '" + jq + "'":                 "exec:jq:" + jq,
-		"[Errno 2] No such file or directory: '/nowhere/at/all'":            "",
+		"[Errno 2] No such file or directory: '" + h.home + "/secret/note'":                                                    "read:fs:" + h.home + "/secret/note",
+		`Executable not found in $PATH: "jq"`:                                                                                  "exec:jq:/",
+		"[Errno 2] No such file or directory: '" + jq + "'":                                                                    "exec:jq:" + jq,
+		"[Errno 2] No such file or directory: '/nowhere/at/all'":                                                               "",
+		"cannot create " + h.home + "/store/new: mkdir: cannot create directory ‘" + h.home + "/store’: Read-only file system": "let it write; if it may have them, add to its capabilities: write:fs:" + h.home + "/store/new",
+		"EROFS: read-only file system, open '" + h.home + "/secret/note'":                                                      "capabilities: write:fs:" + h.home + "/secret/note",
 		"no opinion": "",
 	} {
 		if fix := host.ToolFix("plugin_scaf_t", message); !strings.Contains(fix, want) || want == "" && fix != "" {

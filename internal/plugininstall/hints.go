@@ -35,7 +35,11 @@ func hints(dir string, p Plugin) []string {
 		out = append(out, in+"cargo build --release")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil && has("package.json") {
-		out = append(out, in+"npm install")
+		manager := "npm"
+		if has("bun.lock") || has("bun.lockb") {
+			manager = "bun"
+		}
+		out = append(out, in+manager+" install")
 	}
 	if has("requirements.txt") {
 		out = append(out, in+"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt")

@@ -290,6 +290,42 @@ func TestUpdateGrantsNothing(t *testing.T) {
 	}
 }
 
+// TestHints: the commands that may be needed are those of the plugin's own tools. They change its
+// files, so the last one trusts the plugin.
+func TestHints(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		want       []string
+	}{
+		{"nothing to build", "data.json", []string{}},
+		{"packages of npm", "package-lock.json", []string{"npm install", "patchbay plugin trust notes"}},
+		{"packages of bun", "bun.lock", []string{"bun install", "patchbay plugin trust notes"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, source := newHouse(t), t.TempDir()
+			files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, c.file: "{}"}
+			if len(c.want) > 0 {
+				files["package.json"] = "{}"
+			}
+			write(t, source, files)
+			placed, err := h.install(source, PlaceOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := placed[0].Hints
+			for i := range got {
+				_, command, cut := strings.Cut(got[i], " && ")
+				if cut {
+					got[i] = command
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("hints %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // TestRemove: a plugin in a place of its dialect is removed, with its files elsewhere; of a link
 // only the link is removed.
 func TestRemove(t *testing.T) {

@@ -354,7 +354,7 @@ func (i *installation) hints() []string {
 	for n := range found {
 		found[n] = strings.ReplaceAll(found[n], staged, dir)
 	}
-	if (len(found) > 0 || i.placed.Readme != "") && i.plugin.Warning != "" {
+	if len(found) > 0 || i.placed.Readme != "" && i.plugin.Warning != "" { // then its files will change
 		found = append(found, "patchbay plugin trust "+i.plugin.Name)
 	}
 	return found

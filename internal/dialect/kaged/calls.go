@@ -111,7 +111,7 @@ func unsuccessful(tool, why string) dialect.ToolResult {
 	return dialect.ToolResult{Tool: tool, Result: why, Error: why}
 }
 
-// asText returns a tool's result as text: a string unchanged, anything else serialised.
+// asText returns a value as text: a string unchanged, anything else serialised.
 func asText(result json.RawMessage) string {
 	if s, ok := rawjson.Unquote(result); ok {
 		return s

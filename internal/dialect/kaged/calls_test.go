@@ -201,6 +201,34 @@ func TestSettingsBoundAHook(t *testing.T) {
 	}
 }
 
+// TestConversationsAsText: with messages = "text" a hook that stores messages gets one text. The
+// compactor still gets messages, and the payload stays as it is.
+func TestConversationsAsText(t *testing.T) {
+	r := newRig(t, "echo", "hooks: [on_session_idle, post_compact, pre_compact]\nroles: [compactor]")
+	r.settings.TextMessages = true
+	const talk = `[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","name":"ls","arguments":{"path":"."}}]},` +
+		`{"role":"tool","name":"ls","content":"a.txt"},{"role":"system","content":"be brief"},7]`
+	const text = `"**Operator:** hi\n\n**Agent calls ls:** {\"path\":\".\"}\n\n**Tool ls:** a.txt\n\n**System:** be brief\n\n7"`
+	for _, h := range r.open().Hooks() {
+		name, payload, want := h.Name, `{"messages":[{"role":"user","content":"hi"}]}`, `{"messages":[{"role":"user","content":"hi"}],"_context":{`
+		switch name {
+		case "on_session_idle":
+			payload, want = `{"transcript":`+talk+`}`, `{"transcript":`+text+`,"_context":{`
+		case "post_compact":
+			payload = `{"messages_being_compacted":` + talk + `,"messages_remaining":[],"strategy":"drop"}`
+			want = `{"messages_being_compacted":` + text + `,"messages_remaining":"","strategy":"drop","_context":{`
+		}
+		ev := &hook.Event{Point: h.Point, Payload: parse(t, payload)}
+		reply, err := h.Call(t.Context(), ev)
+		if err != nil || !strings.HasPrefix(string(reply.Sent), want) {
+			t.Errorf("%s got %s, %v", name, reply.Sent, err)
+		}
+		if after := ev.Payload.JSON(); string(after) != payload {
+			t.Errorf("%s: the payload was modified: %s", name, after)
+		}
+	}
+}
+
 func TestTheCompactorIsNotAnObserver(t *testing.T) {
 	r := newRig(t, "echo", "hooks: [pre_compact]\nroles: [compactor]")
 	h := r.open().Hooks()[0]

@@ -197,7 +197,11 @@ func (p *plugin) ask(ctx context.Context, w *translation, method string, ev *hoo
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
 	root, _ := ev.Payload.String("project_root")
 	about := p.callContext(sessionID, root)
-	params := about.beside(w.ask(ev.Payload))
+	asked := w.ask(ev.Payload)
+	if p.settings.TextMessages {
+		asked = withTexts(asked)
+	}
+	params := about.beside(asked)
 	result, err := p.call(ctx, method, params, true)
 	if err != nil {
 		return hook.Reply{Sent: params}, err

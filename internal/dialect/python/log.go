@@ -74,13 +74,23 @@ func saidBy(stderr string, names ...string) string {
 // stderrTail is how much of its stderr a [proc.Process] stores.
 const stderrTail = 4 << 10
 
+// voiceOf returns the logger of the plugin with that name in the runner's log. If a closed plugin
+// had the same name, it is that of the open one.
 func (r *runner) voiceOf(name string) *slog.Logger {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var closed *plugin
 	for _, v := range r.voices {
-		if v.name == name {
+		switch {
+		case v.name != name:
+		case slices.Contains(r.plugins, v.plugin):
 			return v.plugin.log
+		default:
+			closed = v.plugin
 		}
+	}
+	if closed != nil {
+		return closed.log
 	}
 	return r.fallback()
 }

@@ -105,3 +105,23 @@ func TestANameThatBelongsToAnotherFile(t *testing.T) {
 	s.open(dialect.Settings{})
 	s.logged("plugin=other", "which is the name of", "budget.py, so it is called other", `fix="change \"name\" in its __plugin__`)
 }
+
+// TestANameThatGoesToAnotherFile: what the new owner of a name prints is in its own log, not in the
+// log of the plugin that had the name before.
+func TestANameThatGoesToAnotherFile(t *testing.T) {
+	s := newStage(t)
+	s.write("keeper", "@on_done\nasync def f(ctx): pass\n") // keeps the interpreter
+	s.write("other", "__plugin__ = {'name': 'budget'}\n@on_begin\nasync def f(ctx): print('of other')\n")
+	s.open(dialect.Settings{})
+	if err := s.plugins[1].Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.write("budget", "@on_begin\nasync def f(ctx): print('of budget')\n")
+	keeper := s.plugins[0]
+	s.plugins = nil
+	s.open(dialect.Settings{})
+	s.plugins = append(s.plugins, keeper) // closed with the others
+	s.fire("r", hook.TurnBegin, `{}`)
+	s.logged("plugin=budget", "of budget")
+	s.logged("plugin=other", "of other")
+}
