@@ -278,6 +278,24 @@ func TestConnectedGuards(t *testing.T) {
 	}
 }
 
+// TestABrokenGuardIsConnectedToAHookItLacks: if a plugin is broken, a table that connects a hook
+// which its manifest does not have, or at a point where the hook means nothing, fails too. It is
+// not left out in silence.
+func TestABrokenGuardIsConnectedToAHookItLacks(t *testing.T) {
+	for name, point := range map[string]hook.Point{"postexec": hook.ToolBefore, "preexc": hook.ToolBefore, "preexec": hook.ToolAfter} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.config("[[connect]]\nplugin = \"guard\"\nhook = \"" + name + "\"\npoint = \"" + string(point) + "\"\n")
+			host, _ := h.logged(nil)
+			_, err := host.Fire(t.Context(), point, json.RawMessage(`{"tool":"shell"}`))
+			if !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "reinstall the plugin") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // TestAConnectionPrefersThePluginThatWorks: of two plugins with one name, the one that works is
 // connected, and Doctor says which. If only the broken one can have the hook, that one is
 // connected.
