@@ -127,6 +127,30 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 	}
 }
 
+// TestAnAgentWhoseManifestBreaks: the agent goes on as it was, with a warning, and the list and the
+// doctor say what is wrong.
+func TestAnAgentWhoseManifestBreaks(t *testing.T) {
+	h := newHouse(t)
+	path := h.write(".config/patchbay/agents/early/agent.toml", early)
+	c := h.open("")
+	h.write(".config/patchbay/agents/early/agent.toml", "[agent\n")
+	for range 2 {
+		if err := c.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, _, err := c.Jobs.Find("early", ""); err != nil || m.Preflight[0].Plugin != "late" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	list, err := c.Jobs.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Schedule != "manual" || list[0].Error != "" || !strings.Contains(list[1].Error, path+":1:") {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if found := c.Jobs.Examine(t.Context()); len(found) != 1 || !strings.HasPrefix(found[0].Where, path+":1:") {
+		t.Errorf("%+v", found)
+	}
+}
+
 // TestAnAgentsPluginsRunInItsProject checks that the plugins of an agent with a working directory
 // run in that directory's project, and those of other agents in the daemon's. People are told about
 // a run whose directory is gone.
