@@ -121,6 +121,13 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 	if got := diagnose(); !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	near := h.plugin("later", "preflight")
+	if found := c.Jobs.Examine(t.Context()); len(found) != 1 || !strings.HasPrefix(found[0].Fix, "did you mean later? If not, put dotagent-plugin-late into ") {
+		t.Errorf("%+v", found)
+	}
+	if err := os.Remove(near); err != nil {
+		t.Fatal(err)
+	}
 	h.plugin("late", "preflight")
 	if got := diagnose(); len(got) != 0 {
 		t.Errorf("%q", got)
