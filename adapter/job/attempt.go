@@ -91,6 +91,7 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	case errors.Is(err, errTimedOut):
 		code = exitTimedOut
 		result.Result, result.ExitCode, result.Error = TimedOut, &code, fmt.Sprintf("took more than %s", a.manifest.Agent.Timeout)
+		result.Suggest = "give it more time: set timeout_seconds under [agent] in the manifest"
 	case ctx.Err() != nil:
 		result.Result, result.Error = CutOff, context.Cause(ctx).Error()
 	case err != nil:
