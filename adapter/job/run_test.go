@@ -143,6 +143,17 @@ func TestFailuresOfPluginsHaveFixes(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatTakesTooLong: the run says which key of the manifest gives more time.
+func TestAnAgentThatTakesTooLong(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.write("agents/slow/agent.toml", "[agent]\nname = \"slow\"\ntimeout_seconds = 1\n[run]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"exec sleep 60\"]\n"+hourly, 0o644)
+	r.open()
+	run, err := r.now("slow", job.RunOptions{Attempts: 1})
+	if a := run.Attempts[0]; err != nil || a.Result != job.TimedOut || !strings.Contains(a.Suggest, "timeout_seconds under [agent]") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 // says reports whether fix has the words of want, or both are empty.
 func says(fix, want string) bool { return strings.Contains(fix, want) && (want != "" || fix == "") }
 
