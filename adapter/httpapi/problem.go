@@ -93,7 +93,7 @@ func classify(err error) (status int, detail string) {
 	}
 	switch {
 	case errors.Is(err, ErrNoJob):
-		return http.StatusNotFound, "Job not found"
+		return http.StatusNotFound, "Job not found" + strings.TrimPrefix(err.Error(), ErrNoJob.Error())
 	case errors.Is(err, ErrNoTrace):
 		return http.StatusNotFound, "Trace not found: it may be too old to be stored"
 	case errors.Is(err, ErrNoTurn):

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,6 +91,7 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	case errors.Is(err, errTimedOut):
 		code = exitTimedOut
 		result.Result, result.ExitCode, result.Error = TimedOut, &code, fmt.Sprintf("took more than %s", a.manifest.Agent.Timeout)
+		result.Suggest = "give it more time: set timeout_seconds under [agent] in the manifest"
 	case ctx.Err() != nil:
 		result.Result, result.Error = CutOff, context.Cause(ctx).Error()
 	case err != nil:
@@ -148,7 +150,7 @@ func (a *attempt) noteSkipped(out *hook.Outcome) {
 func refused(out *hook.Outcome, err error) *refusal {
 	switch {
 	case out != nil && out.Verdict == hook.Deny:
-		return &refusal{out.Reason, out.Suggest}
+		return &refusal{out.Reason, cmp.Or(out.Suggest, refusalFix(out))}
 	case err != nil:
 		fix := fixOf(err)
 		return &refusal{strings.TrimSuffix(err.Error(), "; "+fix), fix}
@@ -156,11 +158,40 @@ func refused(out *hook.Outcome, err error) *refusal {
 	return nil
 }
 
-// fixOf returns the fix that err suggests, or "" if it suggests none.
+// refusalFix returns the fix for a gate that is closed because a plugin failed. The plugin that
+// closes a gate is the last that was called.
+func refusalFix(out *hook.Outcome) string {
+	if len(out.Steps) == 0 || out.Steps[len(out.Steps)-1].Err == nil {
+		return ""
+	}
+	return fixOf(out.Steps[len(out.Steps)-1].Err)
+}
+
+// fixOf returns the fix that err suggests, or else the fix for a failed call to a plugin. It
+// returns "" if there is none.
 func fixOf(err error) string {
 	var e interface{ Fix() string }
 	if errors.As(err, &e) {
 		return e.Fix()
+	}
+	if call, ok := errors.AsType[*hook.Error](err); ok {
+		return callFix(call)
+	}
+	return ""
+}
+
+// callFix returns what to do about a failed call to a plugin, by the kind of failure. It returns ""
+// for a plugin that answered why it failed.
+func callFix(e *hook.Error) string {
+	switch {
+	case e.Kind == hook.Timeout && e.Dialect == PluginDialect:
+		return "give it more time: set timeout_seconds in its entry of the manifest"
+	case e.Kind == hook.Timeout:
+		return "give it more time: set timeout of the plugin in the configuration"
+	case e.Kind == hook.Crash:
+		return fmt.Sprintf("`patchbay plugin logs %s` shows all that it wrote to stderr, and `patchbay plugin test %s` tries it with other calls", e.Plugin, e.Plugin)
+	case e.Kind == hook.Garbled, e.Kind == hook.TooLarge:
+		return fmt.Sprintf("`patchbay plugin test %s` shows where it does not follow its protocol", e.Plugin)
 	}
 	return ""
 }

@@ -19,6 +19,9 @@ func (r *Runner) logNotice(run *Run, n *Notice) {
 	if run.ID != "" {
 		about = []any{"run", run.ID}
 	}
+	if n.Suggest != "" {
+		about = append(about, "fix", n.Suggest)
+	}
 	r.Logger.Log(context.Background(), level, n.sentence(run), about...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
@@ -78,6 +79,7 @@ type Loaded struct {
 	Manifests []*Manifest // in the order of the searched directories, then by directory name
 	Broken    []Broken
 	Hidden    []Hidden
+	Kept      []*Manifest // those of Manifests that an earlier search has read: see [Loaded.Keep]
 }
 
 // A Hidden is an agent that is not used, because a directory that is searched earlier has an agent
@@ -120,6 +122,37 @@ func LoadDirs(dirs []string) Loaded {
 		l.Manifests = append(l.Manifests, m)
 	}
 	return l
+}
+
+// Keep adds the agents of an earlier search whose manifests, or the directories that have them,
+// cannot be used any more. So an agent goes on as it was while its manifest has an error. An agent
+// is not kept if its manifest was removed, or if another manifest has been given its name.
+func (l *Loaded) Keep(before Loaded) {
+	for _, m := range before.Manifests {
+		if !l.lost(m) {
+			continue
+		}
+		switch i := slices.IndexFunc(l.Manifests, func(other *Manifest) bool { return other.Agent.Name == m.Agent.Name }); {
+		case i < 0:
+			l.Manifests = append(l.Manifests, m)
+		case slices.ContainsFunc(before.Hidden, func(h Hidden) bool { return h.Path == l.Manifests[i].Path }):
+			l.Hidden = append(l.Hidden, Hidden{Path: l.Manifests[i].Path, Agent: m.Agent.Name, By: m})
+			l.Manifests[i] = m
+		default:
+			continue
+		}
+		l.Kept = append(l.Kept, m)
+	}
+}
+
+// lost reports whether a manifest exists and cannot be used.
+func (l *Loaded) lost(m *Manifest) bool {
+	broken := func(b Broken) bool { return b.Path == m.Path || b.Path == filepath.Dir(m.Dir) }
+	if !slices.ContainsFunc(l.Broken, broken) {
+		return false
+	}
+	_, err := os.Lstat(m.Path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func nameTaken(m, by *Manifest) error {

@@ -196,3 +196,52 @@ func TestLoad(t *testing.T) {
 		}
 	})
 }
+
+// TestKeep: an agent goes on as it was while its manifest, or the directory that has it, cannot be
+// used.
+func TestKeep(t *testing.T) {
+	remove := func(path string) {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		rule   string
+		change func(dir string)
+		want   string // the agents; kept ones are in parentheses
+	}{
+		{"its manifest is wrong", func(dir string) { writeFile(t, filepath.Join(dir, "a", manifestFile), "[agent\n") }, "new (old)"},
+		{"its directory is replaced by a file", func(dir string) { remove(dir); writeFile(t, dir, "") }, "(old)"},
+		{"its manifest is removed", func(dir string) { remove(filepath.Join(dir, "a")) }, "new old"},
+		{"its manifest is renamed", func(dir string) { writeAgent(t, filepath.Join(dir, "a"), "other") }, "other new old"},
+		{"another manifest has its name", func(dir string) {
+			writeFile(t, filepath.Join(dir, "a", manifestFile), "[agent\n")
+			writeAgent(t, filepath.Join(dir, "b"), "old")
+		}, "old"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			dirs := []string{filepath.Join(t.TempDir(), "ours"), t.TempDir()}
+			writeAgent(t, filepath.Join(dirs[0], "a"), "old")
+			writeAgent(t, filepath.Join(dirs[1], "a"), "old") // hidden
+			before := LoadDirs(dirs)
+			writeAgent(t, filepath.Join(dirs[0], "b"), "new")
+			c.change(dirs[0])
+			for range 2 { // it is kept for as long as its manifest cannot be used
+				l := LoadDirs(dirs)
+				l.Keep(before)
+				var got []string
+				for _, m := range l.Manifests {
+					name := m.Agent.Name
+					if slices.Contains(l.Kept, m) {
+						name = "(" + name + ")"
+					}
+					got = append(got, name)
+				}
+				if strings.Join(got, " ") != c.want {
+					t.Errorf("got %q, want %s", got, c.want)
+				}
+				before = l
+			}
+		})
+	}
+}

@@ -146,13 +146,24 @@ func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	return firstFailure(out, err)
 }
 
-// firstFailure returns err, or the error of the first step that failed.
+// firstFailure returns err, or the error of the first step that failed, with its fix.
 func firstFailure(out *hook.Outcome, err error) error {
-	if err != nil {
+	if err == nil {
+		err = stepError(out)
+	}
+	if fixOf(err) == "" {
 		return err
 	}
-	return stepError(out)
+	return &unsent{err}
 }
+
+// An unsent is the failure of a plugin to send a message. It has a fix.
+type unsent struct{ error }
+
+func (e *unsent) Unwrap() error { return e.error }
+
+// Fix returns what to do about the failure.
+func (e *unsent) Fix() string { return fixOf(e.error) }
 
 // Describe returns the event that the plugin would get. Variables in its config are not expanded,
 // since they may be secrets.

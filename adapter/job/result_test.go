@@ -66,12 +66,12 @@ func TestSentences(t *testing.T) {
 	run := &Run{ID: "a/daily/1", Agent: "a", Schedule: "daily"}
 	var text strings.Builder
 	r := &Runner{Logger: slog.New(slog.NewTextHandler(&text, nil))}
-	for _, n := range merge([]Notice{{Event: AttemptFailed, Attempt: 3, Most: 3, Error: "exit code 1"}, {Event: RunGivenUp, Attempt: 3, Most: 3, Error: "exit code 1"}}) {
+	for _, n := range merge([]Notice{{Event: AttemptFailed, Attempt: 3, Most: 3, Error: "exit code 1"}, {Event: RunGivenUp, Attempt: 3, Most: 3, Error: "exit code 1", Suggest: "rm x"}}) {
 		r.logNotice(run, &n)
 	}
 	for _, want := range []string{
 		`level=WARN msg="agent a (schedule daily): attempt 3 of 3 failed: exit code 1" run=a/daily/1`,
-		`level=ERROR msg="agent a (schedule daily) gave up after 3 of 3 attempts: exit code 1" run=a/daily/1`,
+		`level=ERROR msg="agent a (schedule daily) gave up after 3 of 3 attempts: exit code 1" run=a/daily/1 fix="rm x"`,
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())

@@ -109,6 +109,54 @@ func TestASkippedPreflightIsNoted(t *testing.T) {
 		`warning: preflight crash failed, and the agent runs because of on_failure = "skip": plugin crash failed (exit 9): boom`, "preflight fine"})
 }
 
+// TestFailuresOfPluginsHaveFixes: a run says what to do about a plugin that failed, as a preflight
+// and as a sink.
+func TestFailuresOfPluginsHaveFixes(t *testing.T) {
+	for name, c := range map[string]struct{ script, fix string }{
+		"hangs":   {"exec sleep 60", "timeout_seconds in its entry of the manifest"},
+		"crashes": {"echo boom >&2; exit 9", "`patchbay plugin logs crashes`"},
+		"babbles": {"echo hello", "`patchbay plugin test babbles`"},
+		"refuses": {`echo '{"ok":false,"error":"no"}'`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, time.Now())
+			r.agent("before", "true", "[[preflight]]\nplugin = \""+name+"\"\ntimeout_seconds = 1\n"+hourly)
+			r.agent("after", "true", "[[on_success]]\nplugin = \""+name+"\"\ntimeout_seconds = 1\n"+hourly)
+			r.agent("told", "exit 1", "[[on_failure]]\nplugin = \""+name+"\"\ntimeout_seconds = 1\n"+hourly)
+			r.plugin(name, `preflight","sink","notify`, c.script)
+			r.open()
+			run, err := r.now("before", job.RunOptions{Attempts: 1})
+			if err != nil || run.Attempts[0].Result != job.Refused || !says(run.Attempts[0].Suggest, c.fix) {
+				t.Errorf("preflight: %+v, %v", run.Attempts, err)
+			}
+			run, err = r.now("after", job.RunOptions{Attempts: 1})
+			if err != nil || len(run.Attempts[0].SinkFixes) != 1 || !says(run.Attempts[0].SinkFixes[0], c.fix) {
+				t.Errorf("sink: %+v, %v", run.Attempts, err)
+			}
+			n := job.Report{Notice: job.Notice{Event: job.AttemptFailed}, Manifest: r.loaded.Manifests[2], Run: &run}
+			err = r.teller.Routes(&n)[0].Sender.Send(t.Context(), n.Message())
+			var fixed interface{ Fix() string }
+			if errors.As(err, &fixed); err == nil || (fixed != nil) != (c.fix != "") || fixed != nil && !says(fixed.Fix(), c.fix) {
+				t.Errorf("notifier: %v", err)
+			}
+		})
+	}
+}
+
+// TestAnAgentThatTakesTooLong: the run says which key of the manifest gives more time.
+func TestAnAgentThatTakesTooLong(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.write("agents/slow/agent.toml", "[agent]\nname = \"slow\"\ntimeout_seconds = 1\n[run]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"exec sleep 60\"]\n"+hourly, 0o644)
+	r.open()
+	run, err := r.now("slow", job.RunOptions{Attempts: 1})
+	if a := run.Attempts[0]; err != nil || a.Result != job.TimedOut || !strings.Contains(a.Suggest, "timeout_seconds under [agent]") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// says reports whether fix has the words of want, or both are empty.
+func says(fix, want string) bool { return strings.Contains(fix, want) && (want != "" || fix == "") }
+
 func TestRunNow(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("fails", "echo bad >&2; exit 7", hourly)

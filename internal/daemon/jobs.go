@@ -108,12 +108,21 @@ func (j *Jobs) Dirs() []string {
 	return j.dirs
 }
 
-// Reload reads the manifests again.
+// Reload reads the manifests again. An agent whose manifest cannot be used any more goes on as it
+// was.
 func (j *Jobs) Reload() job.Loaded {
 	loaded := job.LoadDirs(j.Dirs())
 	j.mu.Lock()
+	before := j.loaded
+	loaded.Keep(before)
 	j.loaded = loaded
 	j.mu.Unlock()
+	for _, m := range loaded.Kept {
+		if !slices.Contains(before.Kept, m) {
+			j.core.log.Warn("its manifest cannot be used any more, so the agent goes on as it was", "agent", m.Agent.Name, "path", m.Path,
+				"fix", "`patchbay job doctor` says what is wrong with it")
+		}
+	}
 	return loaded
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -137,6 +138,9 @@ func encodeLines(each func(json.RawMessage) error) func(job.Line) error {
 }
 
 func jobError(err error) error {
+	if none, ok := errors.AsType[*NoJobError](err); ok && none.Schedule != "" {
+		return fmt.Errorf("%w: %w", httpapi.ErrNoJob, none) // the agent exists
+	}
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, job.ErrNoRun):
 		return httpapi.ErrNoJob

@@ -199,7 +199,8 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 	case errors.Is(err, errors.ErrUnsupported):
 		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
-		return complain(pluginhost.SeverityError, m, n.At, err.Error(), cmp.Or(statedFix(err), notifierFix))
+		fix := statedFix(err)
+		return complain(pluginhost.SeverityError, m, n.At, withoutFix(err, fix), cmp.Or(fix, notifierFix))
 	case !x.Reach && n.Driver != job.DriverDesktop: // the desktop is on this machine: no request leaves it
 		return nil
 	}

@@ -179,13 +179,27 @@ func notForThisSystem(plugin string, point hook.Point) *obstacle {
 		"remove it here, or run the agent on a system that the plugin is for: `patchbay plugin info " + job.PluginDialect + ":" + plugin + "` lists them"}
 }
 
+// notFoundFix tells what to do about a plugin that is not installed.
+func notFoundFix(host *pluginhost.Host, plugin string) string {
+	fix := fmt.Sprintf("put dotagent-plugin-%s into a directory that is searched: %s, or one of $PATH", plugin, strings.Join(host.PlacesOf(job.PluginDialect), ", "))
+	var names []string
+	for _, p := range host.Plugins() {
+		if p.Dialect == job.PluginDialect {
+			names = append(names, p.Name)
+		}
+	}
+	if meant := dialect.Meant(plugin, names); meant != "" {
+		return meant + " If not, " + fix
+	}
+	return fix
+}
+
 // obstacleTo returns why a plugin cannot be asked at a point of a job, or nil if it can.
 func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacle {
 	p, err := host.Plugin(job.PluginDialect + ":" + plugin)
 	switch {
 	case err != nil: // not found; a full name cannot be ambiguous
-		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
-			fmt.Sprintf("put dotagent-plugin-%s into a directory that is searched: %s, or one of $PATH", plugin, strings.Join(host.PlacesOf(job.PluginDialect), ", "))}
+		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin}, notFoundFix(host, plugin)}
 	case p.Name != plugin: // docs/protocols/dotagent.md: the name of the file counts
 		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
 			fmt.Sprintf("%s calls itself %s, but the name of its file counts: write plugin = %q, or rename the file", p.Path, plugin, p.Name)}

@@ -121,9 +121,40 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 	if got := diagnose(); !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	near := h.plugin("later", "preflight")
+	if found := c.Jobs.Examine(t.Context()); len(found) != 1 || !strings.HasPrefix(found[0].Fix, "did you mean later? If not, put dotagent-plugin-late into ") {
+		t.Errorf("%+v", found)
+	}
+	if err := os.Remove(near); err != nil {
+		t.Fatal(err)
+	}
 	h.plugin("late", "preflight")
 	if got := diagnose(); len(got) != 0 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAnAgentWhoseManifestBreaks: the agent goes on as it was, with a warning, and the list and the
+// doctor say what is wrong.
+func TestAnAgentWhoseManifestBreaks(t *testing.T) {
+	h := newHouse(t)
+	path := h.write(".config/patchbay/agents/early/agent.toml", early)
+	c := h.open("")
+	h.write(".config/patchbay/agents/early/agent.toml", "[agent\n")
+	for range 2 {
+		if err := c.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, _, err := c.Jobs.Find("early", ""); err != nil || m.Preflight[0].Plugin != "late" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	list, err := c.Jobs.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Schedule != "manual" || list[0].Error != "" || !strings.Contains(list[1].Error, path+":1:") {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if found := c.Jobs.Examine(t.Context()); len(found) != 1 || !strings.HasPrefix(found[0].Where, path+":1:") {
+		t.Errorf("%+v", found)
 	}
 }
 

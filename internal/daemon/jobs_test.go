@@ -44,6 +44,9 @@ func TestJobsOverHTTP(t *testing.T) {
 	if _, err := j.Start(t.Context(), "nobody", "", false); !errors.Is(err, httpapi.ErrNoJob) {
 		t.Errorf("an unknown agent: %v", err)
 	}
+	if _, err := j.Start(t.Context(), "greeter", "never", false); !errors.Is(err, httpapi.ErrNoJob) || !strings.HasSuffix(err.Error(), `: agent greeter has no schedule "never"`) {
+		t.Errorf("an unknown schedule: %v", err)
+	}
 	started, err := j.Start(t.Context(), "greeter", "", true)
 	if err != nil {
 		t.Fatal(err)

@@ -68,6 +68,10 @@ func LeadsNowhere(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// DeadLink is the fix for a link among the plugins that leads to nothing, and should lead to a
+// plugin's directory.
+const DeadLink = "it is a link: remove it, or put the plugin where it leads"
+
 // IsScript reports whether a file names its interpreter in a #! line.
 func IsScript(path string) bool {
 	f, err := plainfile.Open(path)
@@ -88,8 +92,10 @@ func ExaminePlace(place string) []Problem {
 	}
 	if _, err := os.ReadDir(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p := Problem{Path: place, Message: unlisted + Cause(err).Error()}
-		if errors.Is(err, fs.ErrPermission) {
+		if info, unseen := os.Stat(place); errors.Is(err, fs.ErrPermission) {
 			p.Fix = "chmod u+rx " + program.Quote(place)
+		} else if unseen == nil && !info.IsDir() {
+			p.Fix = "move this file away, and make a directory in its place"
 		}
 		return []Problem{p}
 	}

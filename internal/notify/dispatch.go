@@ -238,6 +238,9 @@ func (d *Dispatch) count(fate Result) {
 func (d *Dispatch) report(p parcel, end Delivery) {
 	if end.Err != nil {
 		text, fix := splitFix(end.Err)
+		if _, builtIn := p.route.Sender.(Notifier); builtIn && fix == "" {
+			fix = "`patchbay job doctor --reach` checks the notifiers"
+		}
 		attrs := []any{"dur", end.Duration, "err", text}
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)

@@ -25,6 +25,12 @@ type sender struct {
 	top int // the largest value of now
 }
 
+// A builtIn is a sender that is a [Notifier].
+type builtIn struct{ *sender }
+
+func (builtIn) Describe(Message) Preview    { return Preview{} }
+func (builtIn) Reach(context.Context) error { return nil }
+
 func (s *sender) Send(ctx context.Context, m Message) error {
 	s.mu.Lock()
 	s.now++
@@ -143,6 +149,15 @@ func TestDispatch(t *testing.T) {
 				if !strings.Contains(logs.String(), want) {
 					t.Errorf("no %s in %s", want, logs.String())
 				}
+			}
+		},
+		"the log says how to examine a built-in notifier": func(t *testing.T) {
+			var logs bytes.Buffer
+			d := NewDispatch(DispatchOptions{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+			d.Send(note(Success, ""), Route{Name: "r", Sender: builtIn{sender: &sender{err: errors.New("no route")}}})
+			shut(t, d)
+			if !strings.Contains(logs.String(), "job doctor --reach") {
+				t.Errorf("logged %s", logs.String())
 			}
 		},
 		"the fix of a failure is logged apart from it": func(t *testing.T) {

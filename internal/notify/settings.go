@@ -25,11 +25,22 @@ func (e *SettingsError) Error() string {
 			b.WriteString("; ")
 		}
 		b.WriteString(p.Message)
-		if p.Fix != "" {
+		if p.Fix != "" && len(e.Problems) > 1 {
 			fmt.Fprintf(&b, " (%s)", p.Fix)
 		}
 	}
+	if fix := e.Fix(); fix != "" {
+		b.WriteString("; " + fix)
+	}
 	return b.String()
+}
+
+// Fix returns the fix of the only problem. If there are several, Error has the fix of each.
+func (e *SettingsError) Fix() string {
+	if len(e.Problems) != 1 {
+		return ""
+	}
+	return e.Problems[0].Fix
 }
 
 // entryKeys are the keys that every [[notifiers]] entry has. Package job reads them.
@@ -98,7 +109,8 @@ func (s *settings) expanded(v document.Value) (text, bool) {
 	}
 	t, values, err := expand(str, lookup)
 	if err != nil {
-		v.Bad("", "%v", err)
+		_, fix := splitFix(err)
+		v.Bad(fix, "%v", err)
 		return text{faulty: true}, false
 	}
 	if s.unexpanded && len(values) > 0 {

@@ -163,7 +163,8 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, `is a link to /no/such/file, which does not exist" finding=true fix="reinstall the plugin"`},
 		{"a link to nothing in python's folder", nowhere(pythonGuard), hook.ToolBefore, "cannot be read: "},
 		{"scaffold's folder is a file", func(h house) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
-		{"mine's folder is a file", func(h house) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: "},
+		{"mine's folder is a file", func(h house) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: not a directory; move this file away, and make a directory in its place"},
+		{"a link to nothing in mine's folder", nowhere(".local/share/mine/plugins/guard"), hook.CommandBefore, `fix="it is a link: remove it, or put the plugin where it leads"`},
 		{"python's folder is a file", func(h house) { h.write(".agent/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -273,6 +274,24 @@ func TestConnectedGuards(t *testing.T) {
 			}
 			if got := len(problems) == 0; got != c.noFinding || !got && !strings.Contains(problems[0], "config.toml:1:") {
 				t.Errorf("findings %q", problems)
+			}
+		})
+	}
+}
+
+// TestABrokenGuardIsConnectedToAHookItLacks: if a plugin is broken, a table that connects a hook
+// which its manifest does not have, or at a point where the hook means nothing, fails too. It is
+// not left out in silence.
+func TestABrokenGuardIsConnectedToAHookItLacks(t *testing.T) {
+	for name, point := range map[string]hook.Point{"postexec": hook.ToolBefore, "preexc": hook.ToolBefore, "preexec": hook.ToolAfter} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.config("[[connect]]\nplugin = \"guard\"\nhook = \"" + name + "\"\npoint = \"" + string(point) + "\"\n")
+			host, _ := h.logged(nil)
+			_, err := host.Fire(t.Context(), point, json.RawMessage(`{"tool":"shell"}`))
+			if !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "reinstall the plugin") {
+				t.Errorf("%v", err)
 			}
 		})
 	}

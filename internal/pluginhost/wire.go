@@ -185,10 +185,13 @@ func (e *entry) hooksAnyway(hk hook.Hook) bool {
 	return w != nil && slices.ContainsFunc(w.Hooks(), func(own hook.Hook) bool { return own.Name == hk.Name && own.Point == hk.Point && !own.ByName })
 }
 
-// connected returns a plugin's hook at the point of the table.
+// connected returns a plugin's hook at the point of the table. A plugin that does not work may lack
+// the hook only because its files are faulty, so it never makes the table faulty: the hook fails.
 func (h *Host) connected(e *entry, c config.Connect) (hook.Hook, error) {
 	if w := e.wiring(); w != nil {
-		return h.connectAt(w, c.Hook, hook.Point(c.Point))
+		if hk, err := h.connectAt(w, c.Hook, hook.Point(c.Point)); err == nil || e.plugin != nil {
+			return hk, err
+		}
 	}
 	return unconnected(c, e.found.Dialect, e.unavailable()), nil
 }

@@ -148,9 +148,6 @@ func (p *plugin) failed(r *proc.Result, reason string) string {
 // reply".
 func parseAnswer(stdout []byte) (answer, error) {
 	stdout = bytes.TrimSpace(stdout)
-	if len(stdout) == 0 {
-		return answer{}, errors.New("is empty")
-	}
 	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
 		return answer{}, unread(stdout, err)
@@ -196,6 +193,9 @@ func complaint(stdout []byte) string {
 // unread says why stdout was not parsed. The text of its error continues a sentence that begins
 // with "its reply".
 func unread(stdout []byte, err error) error {
+	if len(bytes.TrimSpace(stdout)) == 0 {
+		return errors.New("is empty")
+	}
 	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
 		return fmt.Errorf("is %w: %q", deep, cut(stdout))
 	}

@@ -80,6 +80,7 @@ var misbehaviours = map[string]func() int{
 	"info info-hang":         plugtest.Hang,
 	"info info-crash":        plugtest.Says(``, "no licence", 3),
 	"info info-garbage":      plugtest.Says(`hello`, "", 0),
+	"info info-empty":        plugtest.Says(``, "", 0),
 	"info info-kind":         plugtest.Says(`{"name":"info-kind","kinds":["sink","notifier"]}`, "", 0),
 	"info info-other":        plugtest.Says(`{"name":"info-other","kinds":["sink"],"platforms":["plan9","amiga"]}`, "", 0),
 	"info info-bare":         plugtest.Says(`{"name":"info-bare"}`, "", 0),

@@ -28,7 +28,7 @@ func TestInfo(t *testing.T) {
 		{"a pattern that cannot be checked is reported", `{"name":"roam","kinds":["sink"],"schema":{"pattern":"(?=a)b"}}`, "", `in its schema: pattern: the pattern "(?=a)b" is not checked`},
 		{"not an object", `["roam"]`, "not a JSON object", ""},
 		{"not JSON", `roam`, "not a JSON object", ""},
-		{"nothing", ``, "not a JSON object", ""},
+		{"nothing", ``, "is empty", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			m, err := parseInfo([]byte(c.info), "roam")

@@ -46,6 +46,7 @@ func TestOpenFailures(t *testing.T) {
 		{"info-error", "plugin info-error failed (exit 1): no licence for this host"},
 		{"info-sorry", `info has no name: it says "no licence"`},
 		{"info-garbage", `info is not a JSON object: "hello"`},
+		{"info-empty", "info is empty"},
 		{"info-kind", `unknown kind "notifier"`},
 		{"info-other", "unsupported on"},
 		{"info-hang", "plugin info-hang.info exceeded its time — killed"},

@@ -62,7 +62,7 @@ func describeIn(dir string) dialect.Found {
 		f := newFound(dir)
 		err = fmt.Errorf("%s: %w", dir, dialect.Cause(err))
 		if dialect.LeadsNowhere(dir) {
-			err = dialect.WithFix(err, "it is a link: remove it, or put the plugin where it leads")
+			err = dialect.WithFix(err, dialect.DeadLink)
 		}
 		f.broken(err)
 		return f.Found

@@ -129,3 +129,6 @@ func outdated(problems []dialect.Problem) error {
 
 // unsupportedVersion begins the message of that problem.
 const unsupportedVersion = "plugin.protocol_version: unsupported protocol version"
+
+// upgrade is the fix for a plugin that speaks another version of the protocol.
+const upgrade = "install a release of the plugin that is made for protocol " + protocolVersion

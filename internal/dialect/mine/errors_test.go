@@ -188,7 +188,7 @@ exit 1
 	t.Run("in answer to init", func(t *testing.T) {
 		_, p := openFake(t, "outdated-init")
 		p.greeting.Wait()
-		if st := p.Status(); st.Health != "broken" || !strings.Contains(st.Err.Error(), "needs 2.0") {
+		if st := p.Status(); st.Health != "broken" || !strings.Contains(st.Err.Error(), "needs 2.0; "+upgrade) {
 			t.Errorf("status %+v", st)
 		}
 	})

@@ -64,7 +64,7 @@ const healthUnknown = "unknown"
 // Status returns the health that the last check found.
 func (p *plugin) Status() dialect.Status {
 	if said := p.outdated.Load(); said != nil {
-		return dialect.Status{Health: string(dialect.Broken), Err: hook.Failure(hook.Outdated, said)}
+		return dialect.Status{Health: string(dialect.Broken), Err: hook.Failure(hook.Outdated, dialect.WithFix(said, upgrade))}
 	}
 	if known := p.health.Load(); known != nil {
 		return *known

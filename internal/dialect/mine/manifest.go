@@ -112,8 +112,7 @@ func (m *manifest) checkVersion(t *document.Table) {
 	if _, err := strconv.ParseUint(major, 10, 16); err != nil {
 		t.Bad("protocol_version", "write protocol_version = \""+protocolVersion+"\"", "%q is not a version", cut(m.protocolVersion))
 	} else if major != own {
-		t.Bad("protocol_version", "install a release of the plugin that is made for protocol "+protocolVersion,
-			"unsupported protocol version %q: this host speaks %s", cut(m.protocolVersion), protocolVersion)
+		t.Bad("protocol_version", upgrade, "unsupported protocol version %q: this host speaks %s", cut(m.protocolVersion), protocolVersion)
 	}
 }
 

@@ -108,7 +108,10 @@ func describe(dir string, env dialect.Env) dialect.Found {
 	file := filepath.Join(dir, manifestFile)
 	f.File = file
 	data, err := dialect.ReadManifest(file, mostManifest)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case dialect.LeadsNowhere(dir):
+		err = dialect.WithFix(err, dialect.DeadLink)
+	case errors.Is(err, fs.ErrNotExist):
 		err = dialect.WithFix(err, dialect.MissingManifest(manifestFile))
 	}
 	if err != nil {
