@@ -70,7 +70,7 @@ var leaves = map[string]struct {
 	"internal/approval":       {[]string{"internal/atomicfile", "internal/filelock", "internal/plainfile", "rawjson"}, "it compares command lines, and runs none"},
 	"internal/attach":         {[]string{"internal/excerpt", "internal/plainfile"}, "it only makes text of files"},
 	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/filestate", "internal/plainfile"}, "it knows files and their checksums, and runs none"},
-	"internal/pluginlog":      {[]string{"internal/excerpt", "internal/filelock", "internal/pause"}, "it only stores lines of logs"},
+	"internal/pluginlog":      {[]string{"internal/dialect", "internal/excerpt", "internal/filelock", "internal/pause"}, "it only stores lines of logs"},
 	"internal/plugindir":      {[]string{"internal/dialect", "internal/pattern", "internal/plainfile", "internal/pluginhost"}, "it lists plugins, and installs none"},
 	"internal/plugininstall":  {[]string{"internal/config", "internal/dialect", "internal/excerpt", "internal/pattern", "internal/plainfile", "internal/plugindir", "internal/pluginhost", "internal/proc", "internal/scratch", "internal/trust"}, "it puts files in place, and knows neither terminal nor daemon"},
 	"internal/proc/detached":  {nil, "it only starts a detached process"},

@@ -226,13 +226,14 @@ type parts struct {
 
 func (p *parts) add(a slog.Attr) {
 	value := attrText(a.Value.Resolve())
+	line, stderr := dialect.StderrLine(a)
 	switch {
+	case stderr:
+		p.stderr = &line
 	case a.Key == "plugin":
 		p.plugin = value
 	case a.Key == "err":
 		p.err = value
-	case a.Key == "line" && p.message == "stderr":
-		p.stderr = &value
 	case a.Key == dialect.FindingKey:
 		p.finding = true
 	case a.Key == dialect.EachHookKey:

@@ -27,7 +27,7 @@ func TestLog(t *testing.T) {
 		"less than a warning is not shown": {false, func(l *slog.Logger) { l.Info("hello"); l.Debug("hello") }, ""},
 		"with -v everything is shown":      {true, func(l *slog.Logger) { l.Info("hi"); l.Debug("ho") }, "info: hi\ndebug: ho\n"},
 		"stderr of a plugin is a line with its name": {true, func(l *slog.Logger) {
-			l.With("plugin", "chatty").Info("stderr", "line", "good morning")
+			dialect.LogStderr(l.With("plugin", "chatty"), slog.LevelInfo, "good morning")
 		}, "chatty │ good morning\n"},
 		"a plugin that cannot be called is one warning, whichever hook is called": {false, func(l *slog.Logger) {
 			for _, hook := range []string{"preexec", "postexec"} {

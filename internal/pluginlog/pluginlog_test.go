@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
@@ -24,9 +26,9 @@ func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
 func TestKept(t *testing.T) {
 	s, log, passed := newLog(t)
 	about := log.With("plugin", "shout", "dialect", "scaffold")
-	about.Info("stderr", "line", "a token: hush-hush")
-	about.Warn("it is odd", "err", "why")
-	about.Debug("stderr", "line", "too quiet")
+	dialect.LogStderr(about, slog.LevelInfo, "a token: hush-hush")
+	about.Warn("it is odd", "err", "why", dialect.FindingKey, true, dialect.EachHookKey, true)
+	dialect.LogStderr(about, slog.LevelDebug, "too quiet")
 	log.Warn("about no plugin")
 	lines, err := s.Lines("scaffold", "shout", 10)
 	if err != nil || len(lines) != 2 || lines[0].Text != "a token: [secret]" || lines[0].Level != "stderr" || lines[1].Text != "it is odd (err: why)" || lines[1].Level != "warning" {
