@@ -62,7 +62,8 @@ func (a *app) sourceOptions() (plugininstall.Options, error) {
 		return plugininstall.Options{}, err
 	}
 	o := plugininstall.Options{Environ: a.Environ, Dirs: dirs, Log: a.logger(), Progress: a.progress}
-	o.Secrets = func() []string { return a.secretTexts(dirs) }
+	hidden := a.hidden(dirs)
+	o.Secrets = func() []string { return hidden().Texts }
 	if _, err := config.LoadSecrets(dirs.SecretsFile); err != nil {
 		o.Dirs.LockTexts = "" // store no texts, because the secrets in them cannot be found
 	}

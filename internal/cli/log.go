@@ -16,9 +16,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/render"
-	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
 // A logStyle is how a long-running command logs. The zero value is for all other commands.
@@ -68,27 +68,16 @@ func (a *app) pluginLog() *pluginlog.Store {
 		if err != nil {
 			return nil // commands that need a directory report the error
 		}
-		a.plugins = &pluginlog.Store{Dir: pluginlog.Dir(dirs.State), Secrets: func() []string { return a.secretTexts(dirs) }}
+		hidden := a.hidden(dirs)
+		a.plugins = &pluginlog.Store{Dir: pluginlog.Dir(dirs.State), Clean: func(text string) string { return hidden().Clean(text) }}
 	}
 	return a.plugins
 }
 
-// secretTexts returns the texts that are removed from messages of plugins. Opening the plugins
-// reports files that cannot be read.
-func (a *app) secretTexts(dirs config.Dirs) []string {
-	var texts []string
-	if secrets, err := config.LoadSecrets(dirs.SecretsFile); err == nil {
-		texts = secrets.Values()
-	}
-	if read, err := config.Load(cmp.Or(a.path(a.flags.config), dirs.ConfigFile)); err == nil {
-		texts = append(texts, read.Server.Token.Reveal())
-	}
-	for _, v := range a.Environ {
-		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Is(name) && name != "PATCHBAY_HOME" && name != "PATCHBAY_MODEL" {
-			texts = append(texts, value)
-		}
-	}
-	return texts
+// hidden returns a function that reads the secrets when they are first needed.
+func (a *app) hidden(dirs config.Dirs) func() *pluginhost.Hidden {
+	dirs.ConfigFile = cmp.Or(a.path(a.flags.config), dirs.ConfigFile)
+	return sync.OnceValue(func() *pluginhost.Hidden { return pluginhost.HiddenIn(dirs, a.Environ) })
 }
 
 // openLog opens a log file in the state directory. It begins a new one when the old one has grown

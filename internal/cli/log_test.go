@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -55,5 +57,25 @@ func TestLog(t *testing.T) {
 				t.Errorf("got %q, want %q", b.String(), tt.want)
 			}
 		})
+	}
+}
+
+// TestPluginLogHasNoSecrets: the logs of plugins are stored without the secrets of the files and of
+// the environment.
+func TestPluginLogHasNoSecrets(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, ".config", "patchbay")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"secrets.toml": "A = \"of-the-secrets\"\n", "other.toml": "[server]\ntoken = \"of-the-server\"\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &app{IO: IO{Environ: []string{"HOME=" + home, "GITHUB_TOKEN=of-the-environment"}}}
+	a.flags.config = filepath.Join(dir, "other.toml")
+	if got := a.pluginLog().Clean("of-the-secrets of-the-server of-the-environment out of ink"); got != "[secret] [secret] [secret] out of ink" {
+		t.Error(got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
@@ -24,6 +26,20 @@ func (h *Host) Hidden() *Hidden {
 	s := h.setup()
 	s.hiding.Do(func() { s.hidden.Texts = s.secretTexts() })
 	return &s.hidden
+}
+
+// HiddenIn returns the same secrets for a program without a host: those of the files, as far as they
+// can be read, and of the environment. Opening a host reports a file that cannot be read.
+func HiddenIn(d config.Dirs, environ []string) *Hidden {
+	s := &setup{dirs: d, env: dialect.Env{Vars: environ}, config: &config.Config{}}
+	s.Environ = environ
+	if read, err := config.Load(d.ConfigFile); err == nil {
+		s.config = read
+	}
+	if secrets, err := config.LoadSecrets(d.SecretsFile); err == nil {
+		s.secrets = secrets
+	}
+	return &Hidden{Texts: s.secretTexts()}
 }
 
 func (s *setup) secretTexts() []string {
