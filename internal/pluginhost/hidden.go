@@ -28,8 +28,8 @@ func (h *Host) Hidden() *Hidden {
 	return &s.hidden
 }
 
-// HiddenIn returns the same secrets for a program without a host: those of the files, as far as they
-// can be read, and of the environment. Opening a host reports a file that cannot be read.
+// HiddenIn returns the same secrets for a program without a host: those of the files, as far as
+// they can be read, and of the environment. Opening a host reports a file that cannot be read.
 func HiddenIn(d config.Dirs, environ []string) *Hidden {
 	s := &setup{dirs: d, env: dialect.Env{Vars: environ}, config: &config.Config{}}
 	s.Environ = environ

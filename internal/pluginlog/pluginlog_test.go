@@ -45,7 +45,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestNewSecrets: a line that was stored before one of its words became a secret is read without it.
+// TestNewSecrets: a line that was stored before one of its words became a secret is read without
+// that word.
 func TestNewSecrets(t *testing.T) {
 	s := &Store{Dir: t.TempDir()}
 	if err := s.appendLine("scaffold", "words", Line{Text: "the word is hush-hush"}); err != nil {
