@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugininstall"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/trust"
@@ -78,11 +76,7 @@ func (a *app) dirs() (config.Dirs, error) {
 	if err := a.checkPlaces(); err != nil {
 		return config.Dirs{}, err
 	}
-	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
-	if err != nil {
-		return dirs, err
-	}
-	return dirs.WithConfig(a.path(a.flags.config))
+	return a.located()
 }
 
 // progress prints on stderr what is being done.

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -40,10 +38,11 @@ func (a *app) logger() *slog.Logger {
 	if a.ErrTTY {
 		h.width = a.ErrWidth
 	}
+	store := a.pluginLog()
 	if a.log != nil {
 		h.level, h.times = a.log.level, a.log.times
 		if a.log.file != nil {
-			h.sink.w, h.screen, h.width = a.log.file, render.Options{}, nil
+			h.sink, h.screen, h.width = newFileSink(a.log.file, store), render.Options{}, nil
 		}
 	}
 	if a.flags.verbose {
@@ -52,10 +51,10 @@ func (a *app) logger() *slog.Logger {
 	var all slog.Handler = h
 	if a.log != nil && a.log.also != nil {
 		kept := *h
-		kept.sink, kept.screen, kept.width, kept.noStderr = &logSink{w: a.log.also}, render.Options{}, nil, true
+		kept.sink, kept.screen, kept.width, kept.noStderr = newFileSink(a.log.also, store), render.Options{}, nil, true
 		all = slog.NewMultiHandler(h, &kept)
 	}
-	if store := a.pluginLog(); store != nil {
+	if store != nil {
 		all = store.Tee(all)
 	}
 	return slog.New(all)
@@ -64,7 +63,7 @@ func (a *app) logger() *slog.Logger {
 // pluginLog returns the store for messages of plugins, or nil if there is no directory for it.
 func (a *app) pluginLog() *pluginlog.Store {
 	if a.plugins == nil {
-		dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
+		dirs, err := a.located()
 		if err != nil {
 			return nil // commands that need a directory report the error
 		}
@@ -74,10 +73,10 @@ func (a *app) pluginLog() *pluginlog.Store {
 	return a.plugins
 }
 
-// hidden returns a function that reads the secrets when they are first needed.
+// hidden returns a function that finds the secrets when they are first needed.
 func (a *app) hidden(dirs config.Dirs) func() *pluginhost.Hidden {
-	dirs.ConfigFile = cmp.Or(a.path(a.flags.config), dirs.ConfigFile)
-	return sync.OnceValue(func() *pluginhost.Hidden { return pluginhost.HiddenIn(dirs, a.Environ) })
+	files := a.files
+	return sync.OnceValue(func() *pluginhost.Hidden { return pluginhost.HiddenIn(dirs, files, a.Environ) })
 }
 
 // openLog opens a log file in the state directory. It begins a new one when the old one has grown
@@ -115,9 +114,20 @@ type logHandler struct {
 
 // A logSink is the writer that a handler shares with the handlers made from it.
 type logSink struct {
-	mu   sync.Mutex // serialises writes, and protects told
-	w    io.Writer
-	told map[string]bool // the plugins and errors of records with [dialect.EachHookKey]
+	mu    sync.Mutex // serialises writes, and protects told
+	w     io.Writer
+	clean func(text string) string // removes secrets; nil: removes nothing
+	told  map[string]bool          // the plugins and errors of records with [dialect.EachHookKey]
+}
+
+// newFileSink returns a sink for a file, from which the same secrets are removed as from the logs of
+// plugins.
+func newFileSink(w io.Writer, plugins *pluginlog.Store) *logSink {
+	s := &logSink{w: w}
+	if plugins != nil {
+		s.clean = plugins.Clean
+	}
+	return s
 }
 
 // repeats reports whether a record says of another hook what the sink has said already.
@@ -160,6 +170,9 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	}
 	if h.width != nil && p.stderr == nil {
 		line = render.Wrap(line, h.width(), "  ")
+	}
+	if h.sink.clean != nil {
+		line = h.sink.clean(line)
 	}
 	h.sink.mu.Lock()
 	defer h.sink.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -60,9 +61,9 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestPluginLogHasNoSecrets: the logs of plugins are stored without the secrets of the files and of
-// the environment.
-func TestPluginLogHasNoSecrets(t *testing.T) {
+// TestStoredLogsHaveNoSecrets: the logs of plugins and of the daemon are stored without the secrets
+// of the files and of the environment.
+func TestStoredLogsHaveNoSecrets(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, ".config", "patchbay")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -75,7 +76,17 @@ func TestPluginLogHasNoSecrets(t *testing.T) {
 	}
 	a := &app{IO: IO{Environ: []string{"HOME=" + home, "GITHUB_TOKEN=of-the-environment"}}}
 	a.flags.config = filepath.Join(dir, "other.toml")
-	if got := a.pluginLog().Clean("of-the-secrets of-the-server of-the-environment out of ink"); got != "[secret] [secret] [secret] out of ink" {
-		t.Error(got)
+	file, err := os.Create(filepath.Join(home, "serve.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	a.log = &logStyle{file: file, level: slog.LevelInfo}
+	const said, stored = "of-the-secrets of-the-server of-the-environment out of ink", "[secret] [secret] [secret] out of ink"
+	a.logger().Warn("plugin ended", "plugin", "pen", "dialect", "mine", "err", errors.New(said))
+	for _, name := range []string{file.Name(), a.pluginLog().File("mine", "pen")} {
+		if text, err := os.ReadFile(name); err != nil || !strings.Contains(string(text), stored) {
+			t.Errorf("%s: %s, %v", name, text, err)
+		}
 	}
 }

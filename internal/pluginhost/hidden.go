@@ -28,17 +28,20 @@ func (h *Host) Hidden() *Hidden {
 	return &s.hidden
 }
 
-// HiddenIn returns the same secrets for a program without a host: those of the files, as far as
-// they can be read, and of the environment. Opening a host reports a file that cannot be read.
-func HiddenIn(d config.Dirs, environ []string) *Hidden {
-	s := &setup{dirs: d, env: dialect.Env{Vars: environ}, config: &config.Config{}}
+// HiddenIn returns the same secrets for a program without a host: those of the files and of the
+// environment. With nil files it reads what can be read; opening a host reports the rest.
+func HiddenIn(d config.Dirs, files *Files, environ []string) *Hidden {
+	if files == nil {
+		files = &Files{Config: &config.Config{}}
+		if read, err := config.Load(d.ConfigFile); err == nil {
+			files.Config = read
+		}
+		if secrets, err := config.LoadSecrets(d.SecretsFile); err == nil {
+			files.Secrets = secrets
+		}
+	}
+	s := &setup{dirs: d, env: dialect.Env{Vars: environ}, config: files.Config, secrets: files.Secrets}
 	s.Environ = environ
-	if read, err := config.Load(d.ConfigFile); err == nil {
-		s.config = read
-	}
-	if secrets, err := config.LoadSecrets(d.SecretsFile); err == nil {
-		s.secrets = secrets
-	}
 	return &Hidden{Texts: s.secretTexts()}
 }
 

@@ -56,7 +56,7 @@ enabled = false
 	if err != nil {
 		t.Fatal(err)
 	}
-	if without := HiddenIn(dirs, environ).Texts; !slices.Equal(slices.Sorted(slices.Values(without)), slices.Sorted(slices.Values(before.Texts))) {
+	if without := HiddenIn(dirs, nil, environ).Texts; !slices.Equal(slices.Sorted(slices.Values(without)), slices.Sorted(slices.Values(before.Texts))) {
 		t.Errorf("without a host the secrets are %q, and with one %q", without, before.Texts)
 	}
 	write("secrets.toml", "FAR_KEY = \"another-key\"\n")
