@@ -71,7 +71,7 @@ func (a *app) sourceOptions() (plugininstall.Options, error) {
 	return o, nil
 }
 
-// dirs returns Patchbay's directories. The lock is beside the configuration file in use.
+// dirs is located for commands to which the file of --config must exist.
 func (a *app) dirs() (config.Dirs, error) {
 	if err := a.checkPlaces(); err != nil {
 		return config.Dirs{}, err

@@ -57,7 +57,8 @@ func (a *app) readFiles() *pluginhost.Files {
 	return files
 }
 
-// located returns Patchbay's directories with the configuration file in use.
+// located returns Patchbay's directories. With --config they have that file, which need not exist,
+// and the lock beside it.
 func (a *app) located() (config.Dirs, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {

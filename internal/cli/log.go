@@ -120,8 +120,8 @@ type logSink struct {
 	told  map[string]bool          // the plugins and errors of records with [dialect.EachHookKey]
 }
 
-// newFileSink returns a sink for a file, from which the same secrets are removed as from the logs of
-// plugins.
+// newFileSink returns a sink for a file, from which the same secrets are removed as from the logs
+// of plugins.
 func newFileSink(w io.Writer, plugins *pluginlog.Store) *logSink {
 	s := &logSink{w: w}
 	if plugins != nil {
