@@ -70,7 +70,7 @@ var leaves = map[string]struct {
 	"internal/approval":       {[]string{"internal/atomicfile", "internal/filelock", "internal/plainfile", "rawjson"}, "it compares command lines, and runs none"},
 	"internal/attach":         {[]string{"internal/excerpt", "internal/plainfile"}, "it only makes text of files"},
 	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/filestate", "internal/plainfile"}, "it knows files and their checksums, and runs none"},
-	"internal/pluginlog":      {[]string{"internal/excerpt", "internal/filelock", "internal/pause"}, "it only stores lines of logs"},
+	"internal/pluginlog":      {[]string{"internal/dialect", "internal/excerpt", "internal/filelock", "internal/pause"}, "it only stores lines of logs"},
 	"internal/plugindir":      {[]string{"internal/dialect", "internal/pattern", "internal/plainfile", "internal/pluginhost"}, "it lists plugins, and installs none"},
 	"internal/plugininstall":  {[]string{"internal/config", "internal/dialect", "internal/excerpt", "internal/pattern", "internal/plainfile", "internal/plugindir", "internal/pluginhost", "internal/proc", "internal/scratch", "internal/trust"}, "it puts files in place, and knows neither terminal nor daemon"},
 	"internal/proc/detached":  {nil, "it only starts a detached process"},
@@ -479,6 +479,9 @@ var heavy = map[string]string{
 	"github.com/charmbracelet/": "only the command uses a terminal, not the library",
 	"github.com/spf13/":         "a program that embeds Patchbay has its own command line",
 
+	module + "/internal/engine":        "a program that embeds Patchbay gives plugins a storage of its own, or none",
+	module + "/internal/model":         "the library calls no model: only the agent does",
+	"net/http":                         "it makes such a program a third larger, for MCP servers at an address alone: internal/mcphttp is handed in",
 	"github.com/modelcontextprotocol/": "the library talks to MCP servers with internal/wire: see docs/decisions/0021-mcp.md",
 }
 
@@ -573,6 +576,12 @@ func TestLightnessCanFail(t *testing.T) {
 	got := tooHeavy(files, ".", heavy)
 	if len(got) != 1 || !strings.Contains(got[0], ". → internal/x → internal/y → github.com/nats-io/nats.go") {
 		t.Errorf("the library: got %q", got)
+	}
+	for _, what := range []string{"net/http", module + "/internal/model"} {
+		with := append(slices.Clone(files), parseSource(t, "internal/y/b.go", `package y; import "`+what+`"`))
+		if got := tooHeavy(with, ".", heavy); len(got) != 2 || !strings.Contains(got[1], ". → internal/x → internal/y → "+what) {
+			t.Errorf("the library with %s: got %q", what, got)
+		}
 	}
 	got = tooHeavy(files, "cmd/patchbay", banned)
 	if len(got) != 1 || !strings.Contains(got[0], "cmd/patchbay → internal/z → github.com/openai/openai-go") {

@@ -18,6 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // A clock that jumps must not change any deadline, pause or health check. time.Now reads a
@@ -101,7 +102,7 @@ func TestAFileWithAnOlderTimeIsNoticed(t *testing.T) {
 		p := start(t, &row{}, plugtest.Python, works())
 		path := filepath.Join(p.home, ".agent", "plugins", "well.py")
 		writeOld(t, path, "@on_final\nasync def f(ctx, text): return 'from the past'\n")
-		p.eventually("the new code", func() bool {
+		eventually.True(p, "the new code", func() bool {
 			out, err := p.host.Fire(t.Context(), hook.TurnFinal, json.RawMessage(`{"text":"hi"}`))
 			return err == nil && strings.Contains(string(out.Payload), "from the past")
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
@@ -61,7 +62,7 @@ func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 	}
 	wantStored(t, store)
 	free()
-	eventually(t, "a value to be stored again", func() bool {
+	eventually.True(t, "a value to be stored again", func() bool {
 		return store.Plugin("p", storage.Quota{}).Put(t.Context(), "after", json.RawMessage(`1`)) == nil
 	})
 	closeEngine(t, e)

@@ -18,6 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // patience limits each wait for something that must happen. It is long, because the machine may be
@@ -121,7 +122,7 @@ func (p *play) during(fault func()) {
 			return false
 		}
 	}
-	p.eventually("the fault", func() bool { return over() || plugtest.ReadFaults(p, p.home).Acted })
+	eventually.True(p, "the fault", func() bool { return over() || plugtest.ReadFaults(p, p.home).Acted })
 	pause := time.NewTicker(10 * time.Millisecond)
 	defer pause.Stop()
 	for p.neighbour(); !over(); p.neighbour() {
@@ -132,7 +133,7 @@ func (p *play) during(fault func()) {
 // beside waits for a condition and calls the neighbour meanwhile.
 func (p *play) beside(what string, holds func() bool) {
 	p.Helper()
-	p.eventually(what, func() bool {
+	eventually.True(p, what, func() bool {
 		p.neighbour()
 		return holds()
 	})
@@ -206,7 +207,7 @@ func (p *play) wantWords(err string, words ...string) {
 func (p *play) recovers() {
 	p.Helper()
 	var last error
-	p.eventually("the plugins to work again", func() bool {
+	eventually.True(p, "the plugins to work again", func() bool {
 		out, _ := p.host.Fire(p.Context(), p.point, json.RawMessage(p.payload))
 		culprit, fellow := stepOf(out, p.plugin, p.dialect), stepOf(out, plugtest.Well, p.dialect)
 		last = errors.Join(stepErr(culprit), stepErr(fellow))
@@ -265,20 +266,5 @@ func (p *play) close() {
 	}
 	if _, err := p.host.Fire(context.Background(), p.point, nil); !errors.Is(err, pluginhost.ErrClosed) {
 		p.Errorf("the closed host fires: %v", err)
-	}
-}
-
-// eventually polls a condition.
-func (p *play) eventually(what string, holds func() bool) {
-	p.Helper()
-	eventually(p.T, what, holds)
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) { // between polls
-		if time.Now().After(end) {
-			t.Fatalf("waited %v for %s", patience, what)
-		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 // DefaultPriority is the priority of a plugin that sets none: docs/protocols/scaffold.md, row S39.
 const DefaultPriority = 500
 
-// An Object is the top level of a JSON object: fields in order, values raw and compact.
+// An Object is the top level of a JSON object: fields in order, values raw and compact. Its methods
+// read and replace fields: see [rawjson.Object], and the functions of that package for values.
 type Object = rawjson.Object
 
 // A Field is one member of an [Object].

@@ -138,7 +138,3 @@ func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time
 	}
 	return due.Add(after)
 }
-
-// StaleAt returns when a schedule in this state becomes overdue. It returns zero if the schedule
-// has no such limit, or if stale was reported already.
-func StaleAt(st State, s *Schedule) time.Time { return staleAt(&st, s.Next, s.Retry.StaleAfter) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -25,11 +24,11 @@ edit the file so that it never contains a mistake.`
 	return cmd
 }
 
-// configDirs returns Patchbay's directories. The file of --config need not exist.
+// configDirs is located with an absolute path of the configuration file.
 func (a *app) configDirs() (config.Dirs, error) {
-	dirs, err := config.Locate(a.getenv, runtime.GOOS)
-	if err == nil && a.flags.config != "" {
-		dirs.ConfigFile, err = filepath.Abs(a.path(a.flags.config))
+	dirs, err := a.located()
+	if err == nil {
+		dirs.ConfigFile, err = filepath.Abs(dirs.ConfigFile)
 	}
 	return dirs, err
 }
@@ -185,7 +184,7 @@ func (a *app) configPlaces() ([]configPlace, error) {
 	list := []configPlace{
 		{What: "config", Path: dirs.ConfigFile, MovedBy: "--config, " + by("$XDG_CONFIG_HOME")},
 		{What: "secrets", Path: dirs.SecretsFile, MovedBy: by("$XDG_CONFIG_HOME")},
-		{What: "lock", Path: dirs.LockFile, MovedBy: by("$XDG_CONFIG_HOME")},
+		{What: "lock", Path: dirs.LockFile, MovedBy: "--config, " + by("$XDG_CONFIG_HOME")},
 		{What: "data", Path: dirs.Data, MovedBy: by("$XDG_DATA_HOME")},
 		{What: "state", Path: dirs.State, MovedBy: by("$XDG_STATE_HOME")},
 		{What: "project config", Path: filepath.Join(root, filepath.FromSlash(config.ProjectFile)), MovedBy: "--dir"},

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -25,15 +24,9 @@ server: use its tools.`
 // engineDir returns the data directory of the embedded engine. If the engine is another server, it
 // returns an error with the given fix.
 func (a *app) engineDir(fix string) (string, error) {
-	if err := a.checkPlaces(); err != nil {
-		return "", err
-	}
-	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	dirs, err := a.dirs()
 	if err != nil {
 		return "", err
-	}
-	if a.flags.config != "" {
-		dirs.ConfigFile = a.path(a.flags.config)
 	}
 	c, err := config.Load(dirs.ConfigFile)
 	if err != nil {

@@ -79,12 +79,9 @@ func (a *app) examineJobs(ctx context.Context, host *pluginhost.Host, reach bool
 	if err != nil {
 		return nil, 0, err
 	}
-	located, err := config.Locate(a.getenv, runtime.GOOS)
+	located, err := a.located()
 	if err != nil {
 		return nil, 0, err
-	}
-	if a.flags.config != "" {
-		located.ConfigFile = a.path(a.flags.config)
 	}
 	secrets, err := config.LoadSecrets(located.SecretsFile)
 	if err != nil {
@@ -105,12 +102,9 @@ func (a *app) examineJobs(ctx context.Context, host *pluginhost.Host, reach bool
 
 // jobDirs returns the directories in which Patchbay looks for agents.
 func (a *app) jobDirs() ([]string, error) {
-	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	dirs, err := a.located()
 	if err != nil {
 		return nil, err
-	}
-	if a.flags.config != "" {
-		dirs.ConfigFile = a.path(a.flags.config)
 	}
 	c, err := config.Load(dirs.ConfigFile)
 	if err != nil {

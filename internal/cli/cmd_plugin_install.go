@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugininstall"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/trust"
@@ -62,7 +60,8 @@ func (a *app) sourceOptions() (plugininstall.Options, error) {
 		return plugininstall.Options{}, err
 	}
 	o := plugininstall.Options{Environ: a.Environ, Dirs: dirs, Log: a.logger(), Progress: a.progress}
-	o.Secrets = func() []string { return a.secretTexts(dirs) }
+	hidden := a.hidden(dirs)
+	o.Secrets = func() []string { return hidden().Texts }
 	if _, err := config.LoadSecrets(dirs.SecretsFile); err != nil {
 		o.Dirs.LockTexts = "" // store no texts, because the secrets in them cannot be found
 	}
@@ -72,16 +71,12 @@ func (a *app) sourceOptions() (plugininstall.Options, error) {
 	return o, nil
 }
 
-// dirs returns Patchbay's directories. The lock is beside the configuration file in use.
+// dirs is located for commands to which the file of --config must exist.
 func (a *app) dirs() (config.Dirs, error) {
 	if err := a.checkPlaces(); err != nil {
 		return config.Dirs{}, err
 	}
-	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
-	if err != nil {
-		return dirs, err
-	}
-	return dirs.WithConfig(a.path(a.flags.config))
+	return a.located()
 }
 
 // progress prints on stderr what is being done.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -162,15 +161,11 @@ func (a *app) exportConfig(opts *exportOptions) (otlp.Config, error) {
 
 // telemetry returns the address of the collector in the configuration.
 func (a *app) telemetry() (string, error) {
-	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	dirs, err := a.located()
 	if err != nil {
 		return "", err
 	}
-	file := dirs.ConfigFile
-	if a.flags.config != "" {
-		file = a.path(a.flags.config)
-	}
-	c, err := config.Load(file)
+	c, err := config.Load(dirs.ConfigFile)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ func (a *app) options(n needs) *pluginhost.Options {
 	return &pluginhost.Options{
 		OnStarting: starting,
 		OnStopping: stopping,
+		Files:      a.readFiles(), // before the logger, which removes secrets
 		Logger:     a.logger(),
 		ConfigFile: a.path(a.flags.config),
 		Environ:    a.Environ,
@@ -38,6 +40,31 @@ func (a *app) options(n needs) *pluginhost.Options {
 
 		ReservedPrompt: tui.Reserved,
 	}
+}
+
+// readFiles reads the configuration and the secrets, once for the host and for the logs. It returns
+// nil if it cannot: opening a host reads the files again, and reports the error.
+func (a *app) readFiles() *pluginhost.Files {
+	dirs, err := a.located()
+	if err != nil {
+		return nil
+	}
+	files, err := pluginhost.ReadFiles(dirs)
+	if err != nil {
+		return nil
+	}
+	a.files = files
+	return files
+}
+
+// located returns Patchbay's directories. With --config they have that file, which need not exist,
+// and the lock beside it.
+func (a *app) located() (config.Dirs, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return dirs, err
+	}
+	return dirs.WithConfig(a.path(a.flags.config))
 }
 
 // open opens a host. An error before any plugin is called counts as an error of the configuration,

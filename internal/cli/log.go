@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -16,9 +14,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/render"
-	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
 // A logStyle is how a long-running command logs. The zero value is for all other commands.
@@ -40,10 +38,11 @@ func (a *app) logger() *slog.Logger {
 	if a.ErrTTY {
 		h.width = a.ErrWidth
 	}
+	store := a.pluginLog()
 	if a.log != nil {
 		h.level, h.times = a.log.level, a.log.times
 		if a.log.file != nil {
-			h.sink.w, h.screen, h.width = a.log.file, render.Options{}, nil
+			h.sink, h.screen, h.width = newFileSink(a.log.file, store), render.Options{}, nil
 		}
 	}
 	if a.flags.verbose {
@@ -52,10 +51,10 @@ func (a *app) logger() *slog.Logger {
 	var all slog.Handler = h
 	if a.log != nil && a.log.also != nil {
 		kept := *h
-		kept.sink, kept.screen, kept.width, kept.noStderr = &logSink{w: a.log.also}, render.Options{}, nil, true
+		kept.sink, kept.screen, kept.width, kept.noStderr = newFileSink(a.log.also, store), render.Options{}, nil, true
 		all = slog.NewMultiHandler(h, &kept)
 	}
-	if store := a.pluginLog(); store != nil {
+	if store != nil {
 		all = store.Tee(all)
 	}
 	return slog.New(all)
@@ -64,31 +63,20 @@ func (a *app) logger() *slog.Logger {
 // pluginLog returns the store for messages of plugins, or nil if there is no directory for it.
 func (a *app) pluginLog() *pluginlog.Store {
 	if a.plugins == nil {
-		dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
+		dirs, err := a.located()
 		if err != nil {
 			return nil // commands that need a directory report the error
 		}
-		a.plugins = &pluginlog.Store{Dir: pluginlog.Dir(dirs.State), Secrets: func() []string { return a.secretTexts(dirs) }}
+		hidden := a.hidden(dirs)
+		a.plugins = &pluginlog.Store{Dir: pluginlog.Dir(dirs.State), Clean: func(text string) string { return hidden().Clean(text) }}
 	}
 	return a.plugins
 }
 
-// secretTexts returns the texts that are removed from messages of plugins. Opening the plugins
-// reports files that cannot be read.
-func (a *app) secretTexts(dirs config.Dirs) []string {
-	var texts []string
-	if secrets, err := config.LoadSecrets(dirs.SecretsFile); err == nil {
-		texts = secrets.Values()
-	}
-	if read, err := config.Load(cmp.Or(a.path(a.flags.config), dirs.ConfigFile)); err == nil {
-		texts = append(texts, read.Server.Token.Reveal())
-	}
-	for _, v := range a.Environ {
-		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Is(name) && name != "PATCHBAY_HOME" && name != "PATCHBAY_MODEL" {
-			texts = append(texts, value)
-		}
-	}
-	return texts
+// hidden returns a function that finds the secrets when they are first needed.
+func (a *app) hidden(dirs config.Dirs) func() *pluginhost.Hidden {
+	files := a.files
+	return sync.OnceValue(func() *pluginhost.Hidden { return pluginhost.HiddenIn(dirs, files, a.Environ) })
 }
 
 // openLog opens a log file in the state directory. It begins a new one when the old one has grown
@@ -126,9 +114,20 @@ type logHandler struct {
 
 // A logSink is the writer that a handler shares with the handlers made from it.
 type logSink struct {
-	mu   sync.Mutex // serialises writes, and protects told
-	w    io.Writer
-	told map[string]bool // the plugins and errors of records with [dialect.EachHookKey]
+	mu    sync.Mutex // serialises writes, and protects told
+	w     io.Writer
+	clean func(text string) string // removes secrets; nil: removes nothing
+	told  map[string]bool          // the plugins and errors of records with [dialect.EachHookKey]
+}
+
+// newFileSink returns a sink for a file, from which the same secrets are removed as from the logs
+// of plugins.
+func newFileSink(w io.Writer, plugins *pluginlog.Store) *logSink {
+	s := &logSink{w: w}
+	if plugins != nil {
+		s.clean = plugins.Clean
+	}
+	return s
 }
 
 // repeats reports whether a record says of another hook what the sink has said already.
@@ -171,6 +170,9 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	}
 	if h.width != nil && p.stderr == nil {
 		line = render.Wrap(line, h.width(), "  ")
+	}
+	if h.sink.clean != nil {
+		line = h.sink.clean(line)
 	}
 	h.sink.mu.Lock()
 	defer h.sink.mu.Unlock()
@@ -226,13 +228,14 @@ type parts struct {
 
 func (p *parts) add(a slog.Attr) {
 	value := attrText(a.Value.Resolve())
+	line, stderr := dialect.StderrLine(a)
 	switch {
+	case stderr:
+		p.stderr = &line
 	case a.Key == "plugin":
 		p.plugin = value
 	case a.Key == "err":
 		p.err = value
-	case a.Key == "line" && p.message == "stderr":
-		p.stderr = &value
 	case a.Key == dialect.FindingKey:
 		p.finding = true
 	case a.Key == dialect.EachHookKey:

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -27,7 +30,7 @@ func TestLog(t *testing.T) {
 		"less than a warning is not shown": {false, func(l *slog.Logger) { l.Info("hello"); l.Debug("hello") }, ""},
 		"with -v everything is shown":      {true, func(l *slog.Logger) { l.Info("hi"); l.Debug("ho") }, "info: hi\ndebug: ho\n"},
 		"stderr of a plugin is a line with its name": {true, func(l *slog.Logger) {
-			l.With("plugin", "chatty").Info("stderr", "line", "good morning")
+			dialect.LogStderr(l.With("plugin", "chatty"), slog.LevelInfo, "good morning")
 		}, "chatty │ good morning\n"},
 		"a plugin that cannot be called is one warning, whichever hook is called": {false, func(l *slog.Logger) {
 			for _, hook := range []string{"preexec", "postexec"} {
@@ -55,5 +58,35 @@ func TestLog(t *testing.T) {
 				t.Errorf("got %q, want %q", b.String(), tt.want)
 			}
 		})
+	}
+}
+
+// TestStoredLogsHaveNoSecrets: the logs of plugins and of the daemon are stored without the secrets
+// of the files and of the environment.
+func TestStoredLogsHaveNoSecrets(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, ".config", "patchbay")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"secrets.toml": "A = \"of-the-secrets\"\n", "other.toml": "[server]\ntoken = \"of-the-server\"\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &app{IO: IO{Environ: []string{"HOME=" + home, "GITHUB_TOKEN=of-the-environment"}}}
+	a.flags.config = filepath.Join(dir, "other.toml")
+	file, err := os.Create(filepath.Join(home, "serve.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	a.log = &logStyle{file: file, level: slog.LevelInfo}
+	const said, stored = "of-the-secrets of-the-server of-the-environment out of ink", "[secret] [secret] [secret] out of ink"
+	a.logger().Warn("plugin ended", "plugin", "pen", "dialect", "mine", "err", errors.New(said))
+	for _, name := range []string{file.Name(), a.pluginLog().File("mine", "pen")} {
+		if text, err := os.ReadFile(name); err != nil || !strings.Contains(string(text), stored) {
+			t.Errorf("%s: %s, %v", name, text, err)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/recording"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -91,6 +92,7 @@ type app struct {
 	live     *liveLine  // nil: stderr is not a terminal, or no line was drawn yet
 	starting *startLine // names plugins that are slow to start; nil: stderr is not a terminal
 
+	files          *pluginhost.Files   // what readFiles last read; nil: nothing
 	plugins        *pluginlog.Store    // stores what plugins write to stderr; nil until it is first needed
 	record         *recording.Recorder // set by `trace record`; nil: nothing is recorded
 	reportsPlugins bool                // the result of the command lists the plugins that do not start

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -136,10 +135,4 @@ func Dialects() []string { return []string{"dotagent", "mine", "kaged", "scaffol
 func Checks(dialect string) []Check {
 	b := &bench{target: Target{Dialect: dialect}}
 	return b.suite()
-}
-
-// Known reports whether a check of any dialect has that id.
-func Known(id string) bool {
-	dialect, _, _ := strings.Cut(id, ".")
-	return slices.ContainsFunc(Checks(dialect), func(c Check) bool { return c.ID == id })
 }

@@ -197,8 +197,7 @@ func (s *dotagentSuite) unknownVerb(t *trial) {
 	r, err := s.run(s.verb("conformance-no-such-verb", []byte("{}\n"), dotagentInfo))
 	switch {
 	case err != nil:
-		text, _ := startFault(err)
-		t.failf("%s", text)
+		t.failStart(err)
 	case r.over:
 		t.failf("it did not end within %s", s.limit(dotagentInfo))
 	case r.exit.Code == 0:
@@ -211,8 +210,7 @@ func (s *dotagentSuite) unknownVerb(t *trial) {
 func (s *dotagentSuite) together(t *trial) {
 	alone, err := s.run(s.one("hello"))
 	if err != nil {
-		text, _ := startFault(err)
-		t.failf("%s", text)
+		t.failStart(err)
 		return
 	}
 	t.sideBySide(4, func(i int) string {
@@ -270,9 +268,7 @@ func (t *trial) checkEnds(c call) {
 	r, err := t.run(c)
 	switch {
 	case err != nil:
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 	case r.killed:
 		t.failf("it was still running %s after SIGTERM, and had to be killed", c.grace)
 	default:

@@ -176,9 +176,7 @@ func (s *mineSuite) notify(t *trial) {
 			r, err := s.run(s.call(hookMessage(h.Stage, h.Mode, context), h.Timeout))
 			switch {
 			case err != nil:
-				text, fix := startFault(err)
-				t.failf("%s", text)
-				t.fixWith(fix)
+				t.failStart(err)
 			case r.over:
 				t.failf("the notify hook (%s) did not end within %s", h.Pattern, s.limit(h.Timeout))
 			case r.exit.Code != 0:
@@ -223,9 +221,7 @@ func (s *mineSuite) command(t *trial, c dialect.CommandDoc, message string) {
 	r, err := s.run(call)
 	switch {
 	case err != nil:
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 	case r.over:
 		t.warnf("the command %s was still running after %s", c.Name, s.limit(mineCommand))
 	case r.exit.Signal != "":

@@ -15,9 +15,7 @@ func (s *mineSuite) lifecycle(t *trial, event string) *returned {
 	r, err := s.run(s.call(fmt.Sprintf(`{"protocol_version":"1.0.0","type":"lifecycle","event":%q}`, event), mineLifecycle))
 	switch {
 	case err != nil:
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 	case r.over:
 		t.failf("%s was not over within %s", event, s.limit(mineLifecycle))
 	}
@@ -71,9 +69,7 @@ func (s *mineSuite) mustEnd(t *trial, message string, within time.Duration) *ret
 	r, err := s.run(s.call(message, within))
 	switch {
 	case err != nil:
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 	case r.over:
 		t.failf("it was not over within %s of stdin %s", s.limit(within), shown(message))
 	}
@@ -138,8 +134,7 @@ func (s *mineSuite) together(t *trial) {
 	}
 	alone, err := s.run(s.call(hookMessage(h.Stage, h.Mode, contexts(h)[0]), h.Timeout))
 	if err != nil {
-		text, _ := startFault(err)
-		t.failf("%s", text)
+		t.failStart(err)
 		return
 	}
 	t.sideBySide(4, func(int) string {
@@ -164,8 +159,7 @@ func (s *mineSuite) late(t *trial) {
 	r, err := s.run(c)
 	switch {
 	case err != nil:
-		text, _ := startFault(err)
-		t.failf("%s", text)
+		t.failStart(err)
 	case len(r.early) > 0:
 		t.failf("it answered before stdin was written: %s", shown(r.early))
 	case r.over:

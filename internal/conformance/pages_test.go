@@ -86,9 +86,6 @@ func TestChecksHaveAllTexts(t *testing.T) {
 			if c.Does == "" || c.Rule == "" || c.Fix == "" || c.run == nil || !strings.HasSuffix(c.Rule, ".") && !strings.HasSuffix(c.Rule, "`") {
 				t.Errorf("%s lacks a text: %+v", c.ID, c)
 			}
-			if !Known(c.ID) {
-				t.Errorf("%s is not known", c.ID)
-			}
 		}
 	}
 }

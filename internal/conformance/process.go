@@ -65,6 +65,13 @@ func (b *bench) noteStart(err error) {
 	}
 }
 
+// failStart fails a check because a process did not start.
+func (t *trial) failStart(err error) {
+	text, fix := startFault(err)
+	t.failf("%s", text)
+	t.fixWith(fix)
+}
+
 // startFault returns why a process did not start, and how to fix it.
 func startFault(err error) (text, fix string) {
 	if s, ok := errors.AsType[*program.StartError](err); ok {

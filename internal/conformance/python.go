@@ -138,9 +138,7 @@ func (s *pythonSuite) python(t *trial, do string, within time.Duration) *returne
 	limit := fmt.Sprint(s.limit(pythonHandler).Seconds())
 	r, err := s.run(call{launch: launch{path: "python3", args: []string{"-I", s.harness, s.packages, s.target.Path, do, s.work, limit}, dir: s.work, env: s.env.Pick(dialect.BaseNames)}, within: within, fixed: true, grace: time.Second})
 	if err != nil {
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 	}
 	return r
 }

@@ -77,9 +77,7 @@ func (s *rpcSuite) dropLive() {
 func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue {
 	d, err := open()
 	if err != nil {
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 		return nil
 	}
 	return d

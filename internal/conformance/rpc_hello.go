@@ -10,9 +10,7 @@ import (
 func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	d, err := s.begin()
 	if err != nil {
-		text, fix := startFault(err)
-		t.failf("%s", text)
-		t.fixWith(fix)
+		t.failStart(err)
 		return nil
 	}
 	s.talking = d

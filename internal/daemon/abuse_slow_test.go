@@ -16,6 +16,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // soon is a limit that is short enough for tests to wait until it is over. headTime is such a limit
@@ -129,7 +130,7 @@ func TestOpenConnectionsAreLimited(t *testing.T) {
 		t.Errorf("over the socket: %+v", got)
 	}
 	held[0].Close()
-	eventually(t, "a free place is used again", func() bool {
+	eventually.True(t, "a free place is used again", func() bool {
 		conn := s.dial()
 		defer conn.Close()
 		fmt.Fprintf(conn, "GET /features HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", s.addr)
@@ -211,7 +212,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 	}
 	first.Close()
-	eventually(t, "the place of a closed stream is free", func() bool {
+	eventually.True(t, "the place of a closed stream is free", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, "GET", "http://"+s.addr+"/v1/events", nil)
@@ -263,7 +264,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 			seen++
 		}
 	}
-	eventually(t, "the others are dropped", func() bool { return strings.Count(s.log.String(), "stream cut off") == len(deaf) })
+	eventually.True(t, "the others are dropped", func() bool { return strings.Count(s.log.String(), "stream cut off") == len(deaf) })
 	for i, conn := range deaf { // first the bytes that the kernel buffered, then the end
 		if _, err := io.Copy(io.Discard, conn); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("client %d was not dropped: %v", i, err)

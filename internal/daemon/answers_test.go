@@ -15,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // A conversation compares each answer of a daemon with its description.
@@ -177,7 +178,7 @@ func (c *conversation) turns() {
 		c.ask("POST", "/v1/fire", `{"point":"prompt.context","data":{"user_message":"hi"},"trace":`+trace+`}`)
 	}
 	var traces []any
-	eventually(c.t, "the turns have traces", func() bool {
+	eventually.True(c.t, "the turns have traces", func() bool {
 		traces = list(c.ask("GET", "/v1/traces?brief=true", ""))
 		return len(traces) > 0
 	})

@@ -42,19 +42,29 @@ func askReload(ctx context.Context, dirs config.Dirs, route string) (restarted b
 	}
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://patchbay"+route, nil)
+	resp, err := ask(ctx, socket, http.MethodPost, route)
 	if err != nil {
 		return false, err
 	}
-	resp, err := socketClient(socket).Do(r)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return false, ErrNoDaemon
-	}
-	if err != nil {
-		return false, fmt.Errorf("ask the daemon: %w", err)
-	}
 	defer resp.Body.Close()
 	return readReload(resp)
+}
+
+// ask sends a request to the daemon that listens on a socket. It returns [ErrNoDaemon] if there is
+// none. The caller closes the body of the answer.
+func ask(ctx context.Context, socket, method, route string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://patchbay"+route, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := socketClient(socket).Do(r)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, ErrNoDaemon
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the daemon on %s: %w", socket, err)
+	}
+	return resp, nil
 }
 
 func readReload(resp *http.Response) (bool, error) {

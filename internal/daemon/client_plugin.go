@@ -3,13 +3,10 @@ package daemon
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"syscall"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -41,16 +38,9 @@ func AskPlugin(ctx context.Context, dirs config.Dirs, plugin string) (*RunningPl
 	}
 	ctx, cancel := context.WithTimeout(ctx, pluginTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://patchbay/v1/plugins/"+url.PathEscape(plugin), nil)
+	resp, err := ask(ctx, socket, http.MethodGet, "/v1/plugins/"+url.PathEscape(plugin))
 	if err != nil {
 		return nil, err
-	}
-	resp, err := socketClient(socket).Do(r)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, ErrNoDaemon
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ask the daemon: %w", err)
 	}
 	defer resp.Body.Close()
 	return readPlugin(resp)

@@ -149,7 +149,7 @@ func (c *Core) storage() func(plugin string, quota dialect.StorageQuota) dialect
 	}
 }
 
-// configure finds the directories, and reads config.toml and secrets.toml.
+// configure finds the directories, and reads config.toml and secrets.toml, unless the caller has.
 func (c *Core) configure(o *Options) (*config.Secrets, error) {
 	if o.Host.Environ == nil {
 		o.Host.Environ = os.Environ()
@@ -164,8 +164,10 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 	if c.Dirs, err = c.Dirs.WithConfig(o.Host.ConfigFile); err != nil {
 		return nil, err
 	}
-	if o.Host.Files, err = pluginhost.ReadFiles(c.Dirs); err != nil {
-		return nil, err
+	if o.Host.Files == nil {
+		if o.Host.Files, err = pluginhost.ReadFiles(c.Dirs); err != nil {
+			return nil, err
+		}
 	}
 	c.config.Store(o.Host.Files.Config)
 	c.opened = o.Host.Files.Config

@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestFullDiskIsReportedByEveryRequest fills the disk of a daemon. Every request that must write
@@ -117,11 +118,11 @@ func TestFullDiskDelaysTheResultOfARun(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &run); err != nil || got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	eventually(t, "the log says that the result cannot be recorded", func() bool { return strings.Contains(s.log.String(), "cannot record the result") })
+	eventually.True(t, "the log says that the result cannot be recorded", func() bool { return strings.Contains(s.log.String(), "cannot record the result") })
 	if err := os.Remove(filling); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the result is recorded", func() bool {
+	eventually.True(t, "the result is recorded", func() bool {
 		return strings.Contains(s.do("GET", "/v1/runs/"+run.ID, "").body, `"succeeded"`)
 	})
 }

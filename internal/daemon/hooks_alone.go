@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net/http"
-	"syscall"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -21,12 +19,8 @@ func Serves(ctx context.Context, dirs config.Dirs) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, yieldTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://patchbay/v1/health", nil)
-	if err != nil {
-		return false, err
-	}
-	resp, err := socketClient(socket).Do(r)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	resp, err := ask(ctx, socket, http.MethodGet, "/v1/health")
+	if errors.Is(err, ErrNoDaemon) {
 		return false, nil
 	}
 	if err != nil {

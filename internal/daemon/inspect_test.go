@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestMonitoringStartsNoProcess checks that health, metrics and lists ask no plugin, and that
@@ -59,7 +60,7 @@ echo '{"status":"ok"}'
 		_, err := i.Doctor(ctx)
 		done <- err
 	}()
-	eventually(t, "all plugins are asked, although none answers", func() bool { return asked() == len(names) })
+	eventually.True(t, "all plugins are asked, although none answers", func() bool { return asked() == len(names) })
 	ctx.Ripen()
 	if err := <-done; err != nil {
 		t.Fatal(err)

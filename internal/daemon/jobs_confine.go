@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/places"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -41,7 +42,7 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 		guarded = append(guarded, places.Projects(c.Host.Project(), grants)...)
 		return sandbox.New(sandbox.Options{Grants: grants, Guarded: guarded, Lent: lent, ReadAll: true, System: system(), Log: c.log,
 			OnDenied: func(d sandbox.Denial) {
-				c.log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability)
+				c.log.Warn("denied by the sandbox", "what", d.What, dialect.GrantKey, d.Capability)
 			}}), nil
 	}
 }

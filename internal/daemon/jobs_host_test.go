@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // plugin installs a dotagent plugin of a kind. It appends its input to a file of its own.
@@ -201,7 +202,7 @@ esac
 	spots := func(want ...string) {
 		t.Helper()
 		var got string
-		eventually(t, strings.Join(want, ", "), func() bool {
+		eventually.True(t, strings.Join(want, ", "), func() bool {
 			data, _ := os.ReadFile(filepath.Join(h.home, "spots"))
 			got = strings.Join(slices.Sorted(strings.SplitSeq(strings.TrimSpace(string(data)), "\n")), ", ")
 			return got == strings.Join(want, ", ")

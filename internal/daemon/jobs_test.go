@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 const greeter = `
@@ -70,7 +70,7 @@ func TestJobsOverHTTP(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Last == nil || list[0].Streak != 1 || list[0].Next == nil || list[1].Error == "" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	eventually(t, "the journal has the run", func() bool {
+	eventually.True(t, "the journal has the run", func() bool {
 		kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Kinds: []string{"job.success"}}, 0)
 		return err == nil && len(kept) == 1 && strings.Contains(string(kept[0].Data), id)
 	})
@@ -107,17 +107,6 @@ func TestJobsOverARealConnection(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"text":"bye"`) || !strings.Contains(string(text), "event: result") {
 		t.Errorf("%s, %v", text, err)
 	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if happened() {
-			return
-		}
-	}
-	t.Errorf("never: %s", what)
 }
 
 func TestJobExam(t *testing.T) {

@@ -22,18 +22,13 @@ func (l logs) open(name string, most int) (httpapi.PluginLog, *pluginlog.Followe
 	case err != nil:
 		return httpapi.PluginLog{}, nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have a plugin of this name
 	}
-	store := &pluginlog.Store{Dir: pluginlog.Dir(l.Dirs.State)}
+	store := &pluginlog.Store{Dir: pluginlog.Dir(l.Dirs.State), Clean: func(text string) string { return l.Host.Hidden().Clean(text) }}
 	lines, follower, err := store.Follow(p.Dialect, p.Logged, most)
 	log := httpapi.PluginLog{Plugin: p.Name, Dialect: p.Dialect, File: store.File(p.Dialect, p.Logged), Lines: make([]httpapi.LogLine, 0, len(lines))}
 	for _, line := range lines {
-		log.Lines = append(log.Lines, l.line(line))
+		log.Lines = append(log.Lines, httpapi.LogLine(line))
 	}
 	return log, follower, err
-}
-
-// line returns a line without secrets. Secrets may have been added since the line was written.
-func (l logs) line(line pluginlog.Line) httpapi.LogLine {
-	return httpapi.LogLine{Time: line.Time, Level: line.Level, Text: l.Host.Hidden().Clean(line.Text)}
 }
 
 func (l logs) Tail(_ context.Context, name string, most int) (httpapi.PluginLog, error) {
@@ -57,7 +52,7 @@ func (l logs) Follow(ctx context.Context, name string, most int, f func(httpapi.
 			return err
 		}
 		for _, line := range lines {
-			if err := f(l.line(line)); err != nil {
+			if err := f(httpapi.LogLine(line)); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 )
 
@@ -22,7 +23,7 @@ func TestLogsOverHTTP(t *testing.T) {
 	store := &pluginlog.Store{Dir: pluginlog.Dir(s.Dirs.State)}
 	say := slog.New(store.Tee(slog.DiscardHandler)).With("plugin", "notes", "dialect", "kaged")
 	for _, line := range []string{"one", "two hush-hush", "three"} {
-		say.Info("stderr", "line", line)
+		dialect.LogStderr(say, slog.LevelInfo, line)
 	}
 	var log httpapi.PluginLog
 	got := s.do("GET", "/v1/plugins/notes/logs?tail=2", "")
@@ -51,7 +52,7 @@ func TestLogsOverHTTP(t *testing.T) {
 		if !scanUntil(lines, want) {
 			t.Fatalf("no line with %q: %v", want, lines.Err())
 		}
-		say.Info("stderr", "line", "four")
+		dialect.LogStderr(say, slog.LevelInfo, "four")
 	}
 }
 

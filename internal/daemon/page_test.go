@@ -15,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // pages reads a list over HTTP page by page. It returns one field of each item; the parameter name
@@ -61,7 +62,7 @@ func TestTracesHavePages(t *testing.T) {
 		s.record(chat.Event{Type: chat.TurnStarted, Session: fmt.Sprint("ses", i%2), Turn: turn})
 		s.record(traced(point, fmt.Sprint("ses", i%2), turn, steps...))
 	}
-	eventually(t, "all events are in the journal", func() bool {
+	eventually.True(t, "all events are in the journal", func() bool {
 		last, err := s.Journal.Last(t.Context())
 		return err == nil && last >= 18
 	})
@@ -109,7 +110,7 @@ func TestTurnsHavePages(t *testing.T) {
 	for i := range 15 { // the events of two sessions' turns alternate
 		s.record(traced(hook.TurnInput, fmt.Sprint("ses", i%2), fmt.Sprintf("turn%d%d", i/6, i%2), hook.Step{Plugin: "a"}))
 	}
-	eventually(t, "all events are in the journal", func() bool {
+	eventually.True(t, "all events are in the journal", func() bool {
 		last, err := s.Journal.Last(t.Context())
 		return err == nil && last >= 15
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // eventsOf returns the events of one kind about plugins in the journal.
@@ -34,7 +35,7 @@ func (s *served) eventsOf(kind string) (all []pluginEvent) {
 // awaitPluginEvents waits until events about plugins are written.
 func (s *served) awaitPluginEvents() {
 	s.t.Helper()
-	eventually(s.t, "events are served", func() bool {
+	eventually.True(s.t, "events are served", func() bool {
 		s.pluginEvents.mu.Lock()
 		defer s.pluginEvents.mu.Unlock()
 		return s.pluginEvents.open
@@ -63,22 +64,22 @@ func TestACrashIsAnEvent(t *testing.T) {
 	s.awaitPluginEvents()
 	pid := s.do("GET", "/v1/plugins/notes", "").plugin(t).Pid
 	s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
-	eventually(t, "the plugin is reported as down", func() bool {
+	eventually.True(t, "the plugin is reported as down", func() bool {
 		all := s.eventsOf(stateEvent)
 		return len(all) > 0 && all[0].Plugin == "notes" && all[0].Pid == nil && all[0].Error != nil && all[0].Health == "restarting" && !strings.Contains(*all[0].Error, "of ink")
 	})
 	h.write(".local/share/kaged/plugins/notes/up", "")
-	eventually(t, "the plugin is reported as up again", func() bool {
+	eventually.True(t, "the plugin is reported as up again", func() bool {
 		all := s.eventsOf(stateEvent)
 		last := all[len(all)-1]
 		return last.Pid != nil && *last.Pid != *pid && last.State == "ready"
 	})
-	eventually(t, "its last lines are reported", func() bool {
+	eventually.True(t, "its last lines are reported", func() bool {
 		all := s.eventsOf(logEvent)
 		return len(all) > 0 && all[0].Level == "stderr" && all[0].Text == "out [secret]"
 	})
 	s.changeConfig(`{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
-	eventually(t, "the plugin is reported as disabled", func() bool {
+	eventually.True(t, "the plugin is reported as disabled", func() bool {
 		all := s.eventsOf(stateEvent)
 		return all[len(all)-1].State == "disabled"
 	})
@@ -95,14 +96,14 @@ func TestAPluginCannotFillTheJournal(t *testing.T) {
 	}
 	s.pluginEvents.wrote("kaged", "other", pluginlog.Line{Level: "stderr", Text: "me too"})
 	for kind, want := range map[string]int{logEvent: burst + 1, deniedEvent: burst} {
-		eventually(t, "the first of them are stored", func() bool { return len(s.eventsOf(kind)) == want })
+		eventually.True(t, "the first of them are stored", func() bool { return len(s.eventsOf(kind)) == want })
 	}
 	key := budgetKey{logEvent, "kaged", "notes"}
 	s.pluginEvents.mu.Lock()
 	s.pluginEvents.budgets[key].at = time.Now().Add(-refillEvery) // as if this time had passed
 	s.pluginEvents.mu.Unlock()
 	s.pluginEvents.tellLeftOut(logEvent, pluginEvent{Plugin: "notes", Dialect: "kaged"})
-	eventually(t, "an event says how many were left out", func() bool {
+	eventually.True(t, "an event says how many were left out", func() bool {
 		all := s.eventsOf(logEvent)
 		last := all[len(all)-1]
 		return last.Plugin == "notes" && last.LeftOut == 1000-burst && last.Text == ""

@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -194,9 +195,9 @@ func TestProjectsAreFew(t *testing.T) {
 	p.mu.Unlock()
 	doneA()
 	doneD()
-	eventually(t, "idle ones are closed", func() bool { return p.roots() == "" })
+	eventually.True(t, "idle ones are closed", func() bool { return p.roots() == "" })
 	if _, err := hostA.Fire(t.Context(), hook.PromptContext, nil); err == nil {
-		eventually(t, "the plugins of a project that was closed end", func() bool {
+		eventually.True(t, "the plugins of a project that was closed end", func() bool {
 			_, err := hostA.Fire(t.Context(), hook.PromptContext, nil)
 			return err != nil
 		})

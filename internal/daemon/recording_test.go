@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/recording"
 )
 
@@ -27,7 +28,7 @@ func TestRecordingNamesMissingEvents(t *testing.T) {
 		unfitting(t, traced(hook.TurnInput, "ses", "turn", step)), traced(hook.TurnInput, "ses", "turn", step), traced(hook.TurnInput, "ses", "idle")} {
 		s.record(e)
 	}
-	eventually(t, "all events are in the journal", func() bool {
+	eventually.True(t, "all events are in the journal", func() bool {
 		last, err := s.Journal.Last(t.Context())
 		return err == nil && last >= 7
 	})

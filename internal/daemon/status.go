@@ -3,13 +3,10 @@ package daemon
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
@@ -86,16 +83,9 @@ func Status(ctx context.Context, dirs config.Dirs) (httpapi.DaemonStatus, error)
 func statusOn(ctx context.Context, socket string) (s httpapi.DaemonStatus, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://patchbay/v1/daemon", nil)
+	resp, err := ask(ctx, socket, http.MethodGet, "/v1/daemon")
 	if err != nil {
 		return s, err
-	}
-	resp, err := socketClient(socket).Do(r)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return s, ErrNoDaemon
-	}
-	if err != nil {
-		return s, fmt.Errorf("ask the daemon on %s: %w", socket, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))

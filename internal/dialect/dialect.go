@@ -425,14 +425,6 @@ type Limits struct {
 	Output int // bytes of one answer; 0: the dialect's limit
 }
 
-// FindingKey marks a log record that is also a finding. A command that lists the findings leaves
-// such records out, so that nothing is printed twice.
-const FindingKey = "finding"
-
-// EachHookKey marks a log record about a plugin that cannot be called at all, so that each of its
-// hooks causes the same record. A command prints only the first one.
-const EachHookKey = "each_hook"
-
 // Odd reports something that works differently from what the plugin's author may expect, such as a
 // hook that does not exist. It goes to the log and to the findings.
 func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }

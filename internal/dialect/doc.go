@@ -16,7 +16,7 @@
 //
 // The package also has what several protocols do in the same way: folders and manifests (found.go),
 // a plugin's environment (env.go), tables of hooks at points (spot.go), values of a payload
-// (value.go), calls that fail (failure.go).
+// (value.go), calls that fail (failure.go), records of the log (record.go).
 //
 // The package itself speaks no protocol and starts no plugin.
 package dialect

@@ -3,6 +3,8 @@ package engine
 import (
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestBucketClock checks that values get their times from the clock that Now returns, with one
@@ -44,7 +46,7 @@ func TestBucketLosesItsTTL(t *testing.T) {
 		if _, err := b.Put(t.Context(), "k", nil); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the time limit is over", func() bool {
+		eventually.True(t, "the time limit is over", func() bool {
 			v, err := b.Get(t.Context(), "k")
 			if err != nil {
 				t.Fatalf("the value is gone: %v", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestUnchangedBlocksAreNotRead overwrites the blocks of a stream, and keeps only their sizes and
@@ -119,7 +120,7 @@ func TestBlockVanishesWhileRunning(t *testing.T) {
 	}
 	s = openStream(t, e, "large")
 	left := 0
-	eventually(t, "the other blocks can be read", func() bool {
+	eventually.True(t, "the other blocks can be read", func() bool {
 		records, err := s.Read(t.Context(), "t", 0, 0)
 		left = len(records)
 		return err == nil && left > 0 && left < 20

@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
@@ -264,7 +265,7 @@ func wantAllBut(t *testing.T, e *Engine, lost int) {
 			t.Logf("%d is lost, can be read: %v", lost, got)
 		}
 	}()
-	eventually(t, "all messages but the harmed one can be read", func() bool {
+	eventually.True(t, "all messages but the harmed one can be read", func() bool {
 		records, err := s.Read(t.Context(), "t", 0, 0)
 		if err != nil {
 			return false
@@ -282,7 +283,7 @@ func wantAllBut(t *testing.T, e *Engine, lost int) {
 
 func awaitDamage(t *testing.T, e *Engine) (reports []Report) {
 	t.Helper()
-	eventually(t, "the damage is reported and repaired", func() bool {
+	eventually.True(t, "the damage is reported and repaired", func() bool {
 		var err error
 		if reports, err = e.Damage(); err != nil {
 			t.Fatal(err)

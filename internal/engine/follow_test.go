@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestFollowMissesNothing checks that a message that does not arrive is read again. The test takes
@@ -102,7 +104,7 @@ func allSent(place *jetstream.ConsumerInfo) bool {
 func awaitSent(t *testing.T, b *backing, sent func(place *jetstream.ConsumerInfo) bool) *jetstream.ConsumerInfo {
 	t.Helper()
 	var place *jetstream.ConsumerInfo
-	eventually(t, "the server sends what the follower asked for", func() bool {
+	eventually.True(t, "the server sends what the follower asked for", func() bool {
 		places := 0 // a place that a follower has left may exist for a moment
 		for info := range b.stream.ListConsumers(t.Context()).Info() {
 			place = info

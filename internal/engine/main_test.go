@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -219,15 +218,4 @@ func openBucket(t *testing.T, e *Engine, c BucketConfig) Bucket {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if condition() {
-			return
-		}
-	}
-	t.Fatal("never: " + what)
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 func TestQueue(t *testing.T) {
@@ -208,7 +210,7 @@ func putItem(t *testing.T, q Queue, item Item) {
 // later.
 func awaitEmpty(t *testing.T, q Queue) {
 	t.Helper()
-	eventually(t, "the queue is empty", func() bool {
+	eventually.True(t, "the queue is empty", func() bool {
 		n, err := q.Len(t.Context())
 		if err != nil {
 			t.Error(err)

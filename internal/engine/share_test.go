@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
@@ -148,7 +149,7 @@ func TestTakeover(t *testing.T) {
 // ownerAmong waits until a process owns the directory. It returns nil if this process does.
 func ownerAmong(t *testing.T, dir string, processes []*child) (owner *child) {
 	t.Helper()
-	eventually(t, "a process is the owner", func() bool {
+	eventually.True(t, "a process is the owner", func() bool {
 		pid := holder(dir)
 		for _, c := range processes {
 			if c.cmd.Process.Pid == pid && c.cmd.ProcessState == nil {
@@ -186,7 +187,7 @@ func startFollowing(t *testing.T, s Stream) *following {
 // check waits for a sequence number, and compares the collected records with the stored ones.
 func (f *following) check(t *testing.T, s Stream, last uint64) {
 	t.Helper()
-	eventually(t, "the follower comes to the end", func() bool {
+	eventually.True(t, "the follower comes to the end", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return len(f.records) > 0 && f.records[len(f.records)-1].Sequence >= last

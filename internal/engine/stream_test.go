@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 func TestStream(t *testing.T) {
@@ -183,7 +185,7 @@ func followLeavesNothing(e *Engine) func(*testing.T) {
 		// They are gone long before the server would delete them by itself. In a cluster this takes
 		// a moment to spread.
 		begin := time.Now()
-		eventually(t, "no followers are left", func() bool {
+		eventually.True(t, "no followers are left", func() bool {
 			info, err := s.(*stream).stream.Info(t.Context())
 			return err == nil && info.State.Consumers == 0 && time.Since(begin) < forgetAfter/2
 		})

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
@@ -61,16 +61,6 @@ func shell(t *testing.T, script string, mark uint64) *os.Process {
 	return p
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
 // marked counts the running processes with a mark.
 func marked(m Mark) int {
 	n := 0
@@ -87,7 +77,7 @@ func TestSweep(t *testing.T) {
 
 	t.Run("kills the marked process and its descendants", func(t *testing.T) {
 		shell(t, "trap '' TERM; setsid sleep 60 & env -i sleep 60 & wait", m.Value|1)
-		eventually(t, "three processes are up", func() bool { return marked(m) == 3 })
+		eventually.True(t, "three processes are up", func() bool { return marked(m) == 3 })
 		if left := new(Sweeper).Sweep(m); left != 0 || marked(m) != 0 {
 			t.Errorf("%d left, %d alive", left, marked(m))
 		}
@@ -111,7 +101,7 @@ func TestSweep(t *testing.T) {
 	})
 	t.Run("does not wait for zombies", func(t *testing.T) {
 		p := shell(t, "exit 0", m.Value|4)
-		eventually(t, "the process has ended", func() bool { return finished(p.Pid) })
+		eventually.True(t, "the process has ended", func() bool { return finished(p.Pid) })
 		if _, ok := limitOf(p.Pid); !ok {
 			t.Fatal("it is not a zombie")
 		}
@@ -128,7 +118,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal("a running process counts as ended")
 		}
 		new(Sweeper).Sweep(m)
-		eventually(t, "it is dead", func() bool { return finished(p.Pid) })
+		eventually.True(t, "it is dead", func() bool { return finished(p.Pid) })
 	})
 	t.Run("serves several callers at the same time", func(t *testing.T) {
 		const callers = 8
@@ -136,7 +126,7 @@ func TestSweep(t *testing.T) {
 			shell(t, "trap '' TERM; setsid sleep 60 & wait", m.Value|(16+i))
 		}
 		spared := shell(t, "exec sleep 60", m.Value|15)
-		eventually(t, "all processes are up", func() bool { return marked(m) == 2*callers+1 })
+		eventually.True(t, "all processes are up", func() bool { return marked(m) == 2*callers+1 })
 		var s Sweeper
 		var left [callers]int
 		var wg sync.WaitGroup
@@ -200,7 +190,7 @@ func headless(t *testing.T) *os.Process {
 		_ = p.Kill()
 		_, _ = p.Wait()
 	})
-	eventually(t, "its first thread has ended", func() bool {
+	eventually.True(t, "its first thread has ended", func() bool {
 		text, _ := readProc(p.Pid, "stat")
 		return strings.Contains(string(text), ") Z ")
 	})
@@ -223,12 +213,12 @@ func TestLimitIsReadFromTheFileToo(t *testing.T) {
 
 func TestGroupAlive(t *testing.T) {
 	p := shell(t, "sleep 60 & exit 0", 0)
-	eventually(t, "the leader has ended", func() bool { return finished(p.Pid) })
+	eventually.True(t, "the leader has ended", func() bool { return finished(p.Pid) })
 	if !GroupAlive(p.Pid) {
 		t.Error("the group has a running member, which is not seen")
 	}
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
-	eventually(t, "the group is dead", func() bool { return !GroupAlive(p.Pid) })
+	eventually.True(t, "the group is dead", func() bool { return !GroupAlive(p.Pid) })
 }
 
 func TestWatch(t *testing.T) {

@@ -160,14 +160,3 @@ func hasNone(t *testing.T, where, text string, words ...string) {
 		}
 	}
 }
-
-// eventually polls until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		if time.Now().After(end) {
-			t.Fatalf("waited too long: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -154,7 +155,7 @@ func TestIMessage(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- n.Send(ctx, evil()) }()
-		eventually(t, "the program runs", func() bool {
+		eventually.True(t, "the program runs", func() bool {
 			_, err := os.Stat(filepath.Join(m.home, "osascript.json"))
 			return err == nil
 		})

@@ -33,11 +33,15 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	values := make(map[string]string)
 	var rest []string
+	var stderr *string
 	take := func(a slog.Attr) bool {
+		if line, ok := dialect.StderrLine(a); ok {
+			stderr = &line
+		}
 		value := a.Value.String()
 		values[a.Key] = value
 		switch {
-		case value == "" || slices.Contains([]string{"plugin", "dialect", "err", "fix", dialect.FindingKey, dialect.EachHookKey}, a.Key):
+		case value == "" || dialect.IsMark(a.Key) || slices.Contains([]string{"plugin", "dialect", "err", "fix"}, a.Key):
 		case strings.HasPrefix(value, a.Key+" "): // such as "exit code 3" of the key exit
 			rest = append(rest, value)
 		default:
@@ -50,11 +54,12 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	}
 	r.Attrs(take)
 	e := Event{Event: Logged, Time: r.Time, Level: level(r.Level), Text: r.Message, Error: values["err"], Fix: values["fix"]}
+	grant, denied := values[dialect.GrantKey]
 	switch {
-	case r.Message == "stderr":
-		e = Event{Event: Stderr, Time: r.Time, Text: values["line"]}
-	case r.Message == "denied by the sandbox":
-		e = Event{Event: Denied, Time: r.Time, Text: values["what"], Grant: values["grant"]}
+	case stderr != nil:
+		e = Event{Event: Stderr, Time: r.Time, Text: *stderr}
+	case denied:
+		e = Event{Event: Denied, Time: r.Time, Text: values["what"], Grant: grant}
 	case r.Level < slog.LevelWarn && !h.all:
 		return nil
 	case len(rest) > 0:

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
@@ -24,6 +26,23 @@ func (h *Host) Hidden() *Hidden {
 	s := h.setup()
 	s.hiding.Do(func() { s.hidden.Texts = s.secretTexts() })
 	return &s.hidden
+}
+
+// HiddenIn returns the same secrets for a program without a host: those of the files and of the
+// environment. With nil files it reads what can be read; opening a host reports the rest.
+func HiddenIn(d config.Dirs, files *Files, environ []string) *Hidden {
+	if files == nil {
+		files = &Files{Config: &config.Config{}}
+		if read, err := config.Load(d.ConfigFile); err == nil {
+			files.Config = read
+		}
+		if secrets, err := config.LoadSecrets(d.SecretsFile); err == nil {
+			files.Secrets = secrets
+		}
+	}
+	s := &setup{dirs: d, env: dialect.Env{Vars: environ}, config: files.Config, secrets: files.Secrets}
+	s.Environ = environ
+	return &Hidden{Texts: s.secretTexts()}
 }
 
 func (s *setup) secretTexts() []string {

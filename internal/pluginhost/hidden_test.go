@@ -3,8 +3,12 @@ package pluginhost
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 // TestHidden: Hidden has the secrets of every source: the files, addresses and the environment.
@@ -33,7 +37,8 @@ headers = { Authorization = "Bearer ${FAR_KEY}" }
 enabled = false
 `)
 	write("secrets.toml", "FAR_KEY = \"far-key\"\n[plugins.notes]\ninner = { key = \"deep-down\", pin = 123456 }\n")
-	h, err := Open(t.Context(), &Options{Environ: []string{"HOME=" + home, "MY_API_TOKEN=from-the-environment", "EDITOR=vi"}, Dir: home})
+	environ := []string{"HOME=" + home, "MY_API_TOKEN=from-the-environment", "EDITOR=vi"}
+	h, err := Open(t.Context(), &Options{Environ: environ, Dir: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +51,13 @@ enabled = false
 	}
 	if slices.Contains(before.Texts, "vi") {
 		t.Error("a variable that is not a secret is among the secrets")
+	}
+	dirs, err := config.Locate(dialect.Env{Vars: environ}.Get, runtime.GOOS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if without := HiddenIn(dirs, nil, environ).Texts; !slices.Equal(slices.Sorted(slices.Values(without)), slices.Sorted(slices.Values(before.Texts))) {
+		t.Errorf("without a host the secrets are %q, and with one %q", without, before.Texts)
 	}
 	write("secrets.toml", "FAR_KEY = \"another-key\"\n")
 	if err := h.Reload(t.Context(), nil); err != nil {

@@ -106,7 +106,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 			return sandbox.New(sandbox.Options{Grants: policy.grants, AnyProgram: policy.anyProgram, Own: files, Environ: setup.Environ, Guarded: guarded,
 				System: system, Log: rt.Log, OnPlan: e.mounts.set,
 				OnDenied: func(d sandbox.Denial) {
-					rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
+					rt.Log.Warn("denied by the sandbox", "what", d.What, dialect.GrantKey, d.Capability, "dropped", d.Dropped)
 					e.denials.add(d)
 					e.tally.deny(d)
 					h.reportDenied(e, d)

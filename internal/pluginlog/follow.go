@@ -15,6 +15,7 @@ const pollEvery = 200 * time.Millisecond
 
 // A Follower reads new lines of a log.
 type Follower struct {
+	store  *Store
 	path   string
 	file   os.FileInfo // the file that is being read; nil: it does not exist yet
 	offset int64
@@ -23,8 +24,8 @@ type Follower struct {
 // Follow returns the last lines, and a follower for the lines after them. most limits the number of
 // the lines, not of those that the follower reads.
 func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
-	f := &Follower{path: s.File(dialect, name)}
-	lines, _, err := readFrom(rotatedPath(f.path), 0)
+	f := &Follower{store: s, path: s.File(dialect, name)}
+	lines, _, err := s.readFrom(rotatedPath(f.path), 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,14 +62,14 @@ func (f *Follower) poll() ([]Line, error) {
 	var rest []Line
 	if f.file != nil && !os.SameFile(f.file, now) {
 		if old, err := os.Stat(rotatedPath(f.path)); err == nil && os.SameFile(old, f.file) {
-			if rest, _, err = readFrom(rotatedPath(f.path), f.offset); err != nil {
+			if rest, _, err = f.store.readFrom(rotatedPath(f.path), f.offset); err != nil {
 				return nil, err
 			}
 		}
 		f.offset = 0
 	}
 	f.file = now
-	lines, end, err := readFrom(f.path, f.offset)
+	lines, end, err := f.store.readFrom(f.path, f.offset)
 	f.offset = end
 	return append(rest, lines...), err
 }

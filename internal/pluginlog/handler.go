@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 // Tee returns a handler that stores records that are about a plugin and have level info or above.
@@ -40,8 +42,8 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	if plugin, dialect, text := h.about(r); plugin != "" && dialect != "" && r.Level >= slog.LevelInfo {
-		if err := h.take(dialect, plugin, Line{Time: r.Time.UTC(), Level: level(r), Text: text}); err != nil {
+	if plugin, protocol, l := h.about(r); plugin != "" && protocol != "" && r.Level >= slog.LevelInfo {
+		if err := h.take(protocol, plugin, l); err != nil {
 			h.warnLost(ctx, r, err)
 		}
 	}
@@ -58,21 +60,22 @@ func (h *handler) warnLost(ctx context.Context, r slog.Record, err error) {
 	_ = h.next.Handle(ctx, told) // if this fails too, there is no other place to log it
 }
 
-// about returns the plugin and dialect of a record, and its text.
-func (h *handler) about(r slog.Record) (plugin, dialect, text string) {
+// about returns the plugin and dialect of a record, and the line to be stored.
+func (h *handler) about(r slog.Record) (plugin, protocol string, l Line) {
 	var rest []string
-	line := ""
+	l = Line{Time: r.Time.UTC(), Level: level(r.Level), Text: r.Message}
 	take := func(a slog.Attr) bool {
-		switch value := a.Value.Resolve().String(); {
+		a.Value = a.Value.Resolve()
+		line, stderr := dialect.StderrLine(a)
+		switch {
+		case stderr:
+			l.Level, l.Text = "stderr", line
 		case a.Key == "plugin":
-			plugin = value
+			plugin = a.Value.String()
 		case a.Key == "dialect":
-			dialect = value
-		case a.Key == "line" && r.Message == "stderr":
-			line = value
-		case a.Key == "finding":
-		default:
-			rest = append(rest, fmt.Sprintf("%s: %s", a.Key, value))
+			protocol = a.Value.String()
+		case !dialect.IsMark(a.Key):
+			rest = append(rest, fmt.Sprintf("%s: %s", a.Key, a.Value))
 		}
 		return true
 	}
@@ -80,22 +83,17 @@ func (h *handler) about(r slog.Record) (plugin, dialect, text string) {
 		take(a)
 	}
 	r.Attrs(take)
-	if r.Message == "stderr" {
-		return plugin, dialect, line
+	if len(rest) > 0 && l.Level != "stderr" {
+		l.Text += " (" + strings.Join(rest, ", ") + ")"
 	}
-	if len(rest) > 0 {
-		return plugin, dialect, r.Message + " (" + strings.Join(rest, ", ") + ")"
-	}
-	return plugin, dialect, r.Message
+	return plugin, protocol, l
 }
 
-func level(r slog.Record) string {
+func level(l slog.Level) string {
 	switch {
-	case r.Message == "stderr":
-		return "stderr"
-	case r.Level >= slog.LevelError:
+	case l >= slog.LevelError:
 		return "error"
-	case r.Level >= slog.LevelWarn:
+	case l >= slog.LevelWarn:
 		return "warning"
 	}
 	return "info"

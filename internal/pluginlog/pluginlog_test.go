@@ -9,11 +9,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
 	t.Helper()
-	s := &Store{Dir: filepath.Join(t.TempDir(), "plugins"), Secrets: func() []string { return []string{"hush-hush", "a"} }}
+	s := &Store{Dir: filepath.Join(t.TempDir(), "plugins"), Clean: strings.NewReplacer("hush-hush", "[secret]").Replace}
 	var passed strings.Builder
 	next := slog.NewTextHandler(&passed, &slog.HandlerOptions{Level: slog.LevelWarn})
 	return s, slog.New(s.Tee(next)), &passed
@@ -24,9 +26,9 @@ func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
 func TestKept(t *testing.T) {
 	s, log, passed := newLog(t)
 	about := log.With("plugin", "shout", "dialect", "scaffold")
-	about.Info("stderr", "line", "a token: hush-hush")
-	about.Warn("it is odd", "err", "why")
-	about.Debug("stderr", "line", "too quiet")
+	dialect.LogStderr(about, slog.LevelInfo, "a token: hush-hush")
+	about.Warn("it is odd", "err", "why", dialect.FindingKey, true, dialect.EachHookKey, true)
+	dialect.LogStderr(about, slog.LevelDebug, "too quiet")
 	log.Warn("about no plugin")
 	lines, err := s.Lines("scaffold", "shout", 10)
 	if err != nil || len(lines) != 2 || lines[0].Text != "a token: [secret]" || lines[0].Level != "stderr" || lines[1].Text != "it is odd (err: why)" || lines[1].Level != "warning" {
@@ -43,9 +45,23 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestNewSecrets: a line that was stored before one of its words became a secret is read without
+// that word.
+func TestNewSecrets(t *testing.T) {
+	s := &Store{Dir: t.TempDir()}
+	if err := s.appendLine("scaffold", "words", Line{Text: "the word is hush-hush"}); err != nil {
+		t.Fatal(err)
+	}
+	s.Clean = strings.NewReplacer("hush-hush", "[secret]").Replace
+	lines, err := s.Lines("scaffold", "words", 10)
+	if err != nil || len(lines) != 1 || lines[0].Text != "the word is [secret]" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}
+
 // TestASecretIsNotCutInTwo: if a long line is cut within a secret, no part of the secret is stored.
 func TestASecretIsNotCutInTwo(t *testing.T) {
-	s := &Store{Dir: t.TempDir(), Secrets: func() []string { return []string{"hush-hush"} }}
+	s := &Store{Dir: t.TempDir(), Clean: strings.NewReplacer("hush-hush", "[secret]").Replace}
 	if err := s.appendLine("scaffold", "words", Line{Text: strings.Repeat("x", maxLine-4) + "hush-hush"}); err != nil {
 		t.Fatal(err)
 	}

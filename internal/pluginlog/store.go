@@ -23,11 +23,9 @@ const (
 
 // A Store stores the logs of all plugins.
 type Store struct {
-	Dir     string
-	Secrets func() []string // returns texts that must not be stored; called once, before the first line. May be nil
+	Dir   string
+	Clean func(text string) string // removes secrets from lines that are stored, and from those that are read, because secrets may have been added since; nil: removes nothing
 
-	once    sync.Once
-	hidden  *strings.Replacer
 	mu      sync.Mutex // serialises the writes of this process
 	failing bool       // the last line could not be stored; protected by mu
 }
@@ -66,8 +64,7 @@ func safeName(name string) string {
 
 // appendLine appends a line. It returns an error only for the first of several failures in a row.
 func (s *Store) appendLine(dialect, name string, l Line) error {
-	s.once.Do(s.loadSecrets)
-	l.Text = excerpt.Head(s.hidden.Replace(l.Text), maxLine) // a secret is replaced before it can be cut in two
+	l.Text = excerpt.Head(s.clean(l.Text), maxLine) // a secret is replaced before it can be cut in two
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -83,21 +80,11 @@ func (s *Store) appendLine(dialect, name string, l Line) error {
 	return err
 }
 
-// minSecret is the length of the shortest text that is treated as a secret. A shorter one would
-// occur in many lines.
-const minSecret = 6
-
-// loadSecrets prepares the replacement of secrets.
-func (s *Store) loadSecrets() {
-	var pairs []string
-	if s.Secrets != nil {
-		for _, text := range s.Secrets() {
-			if len(text) >= minSecret {
-				pairs = append(pairs, text, "[secret]")
-			}
-		}
+func (s *Store) clean(text string) string {
+	if s.Clean == nil {
+		return text
 	}
-	s.hidden = strings.NewReplacer(pairs...)
+	return s.Clean(text)
 }
 
 func appendTo(path string, line []byte) (err error) {
@@ -148,7 +135,7 @@ func rotate(path string) (err error) {
 func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	var all []Line
 	for _, path := range []string{rotatedPath(s.File(dialect, name)), s.File(dialect, name)} {
-		lines, _, err := readFrom(path, 0)
+		lines, _, err := s.readFrom(path, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +146,7 @@ func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 
 // readFrom reads the complete lines of a file after an offset. A file that does not exist has no
 // lines.
-func readFrom(path string, offset int64) (lines []Line, end int64, err error) {
+func (s *Store) readFrom(path string, offset int64) (lines []Line, end int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, offset, nil
@@ -181,6 +168,7 @@ func readFrom(path string, offset int64) (lines []Line, end int64, err error) {
 		if json.Unmarshal(raw, &l) != nil {
 			l = Line{Level: "info", Text: excerpt.Of(string(raw), 200)} // a damaged line is shown as it is
 		}
+		l.Text = s.clean(l.Text)
 		lines = append(lines, l)
 	}
 	return lines, offset + int64(whole), nil

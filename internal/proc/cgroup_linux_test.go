@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
@@ -86,7 +87,7 @@ func TestProcessInCgroup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, "the cgroup of the remaining process is removed", func() bool {
+		eventually.True(t, "the cgroup of the remaining process is removed", func() bool {
 			output(t, g, enclosed(sh(":", limits.Limits{})))
 			return len(below(t, dir)) == 0
 		})

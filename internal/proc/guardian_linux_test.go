@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
@@ -87,13 +88,13 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 				tok := token(t)
 				cmd := host(t, test.kind, tok, t.TempDir())
 				watch := theOnlyGuardian(t, cmd.Process.Pid)
-				eventually(t, "there are processes to kill", func() bool { return len(bearing(tok))-1 >= test.least })
+				eventually.True(t, "there are processes to kill", func() bool { return len(bearing(tok))-1 >= test.least })
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 				_ = cmd.Wait()
-				eventually(t, "everything the host started is gone", func() bool { return len(bearing(tok)) == 0 })
-				eventually(t, "its guardian is gone", func() bool { return gone(watch) })
+				eventually.True(t, "everything the host started is gone", func() bool { return len(bearing(tok)) == 0 })
+				eventually.True(t, "its guardian is gone", func() bool { return gone(watch) })
 			}
 		})
 	}
@@ -119,7 +120,7 @@ func TestGuardian(t *testing.T) {
 	})
 	t.Run("has only its pipe, almost no environment, and the root as its directory", func(t *testing.T) {
 		proc := "/proc/" + strconv.Itoa(first)
-		eventually(t, "it is in the root directory", func() bool {
+		eventually.True(t, "it is in the root directory", func() bool {
 			name, _ := os.ReadFile(proc + "/comm")
 			return string(name) == guard.Name[:15]+"\n"
 		})
@@ -154,7 +155,7 @@ func TestGuardian(t *testing.T) {
 		if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "its death is logged", func() bool { return log.contain("guardian ended") })
+		eventually.True(t, "its death is logged", func() bool { return log.contain("guardian ended") })
 		if second := theGuardian(t, g); second == first {
 			t.Error("the dead guardian was not replaced")
 		}
@@ -182,7 +183,7 @@ func theGuardian(t *testing.T, g *Group) int {
 func theOnlyGuardian(t *testing.T, parent int) int {
 	t.Helper()
 	var all []int
-	eventually(t, "there is one guardian", func() bool {
+	eventually.True(t, "there is one guardian", func() bool {
 		all = guardians(t, parent)
 		return len(all) == 1
 	})

@@ -1,6 +1,10 @@
 package proc
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
+)
 
 // TestLeft: with Linger, Left reports a process that was left running. It is killed nevertheless.
 func TestLeft(t *testing.T) {
@@ -20,7 +24,7 @@ func TestLeft(t *testing.T) {
 	if p := run(t, fake(t, "fork-and-exit", mark)); !p.Left() {
 		t.Errorf("nothing was left after %v", p.Exit())
 	}
-	eventually(t, "the remaining process has ended", func() bool { return len(bearing(mark)) == 0 })
+	eventually.True(t, "the remaining process has ended", func() bool { return len(bearing(mark)) == 0 })
 	if p := run(t, fake(t, "exit", "0")); p.Left() {
 		t.Error("something was left")
 	}

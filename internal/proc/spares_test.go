@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // builder is a box that confines nothing. Built ahead, it already runs the program, which waits for
@@ -65,7 +67,7 @@ func callBoxed(t *testing.T, g *Group, s Spec) {
 // awaitSpares waits until n spares are ready.
 func awaitSpares(t *testing.T, g *Group, n int) {
 	t.Helper()
-	eventually(t, strconv.Itoa(n)+" spares", func() bool { return g.Spares() == n })
+	eventually.True(t, strconv.Itoa(n)+" spares", func() bool { return g.Spares() == n })
 }
 
 // spared returns a program for which a spare is ready.
@@ -135,7 +137,7 @@ func TestSpares(t *testing.T) {
 		b.stale.Store(true)
 		for range maxStale + 2 {
 			callBoxed(t, g, s)
-			eventually(t, "nothing is being built", func() bool { return !g.spares.busy() })
+			eventually.True(t, "nothing is being built", func() bool { return !g.spares.busy() })
 		}
 		if got := b.built.Load(); got != maxStale {
 			t.Errorf("%d built", got)
@@ -146,7 +148,7 @@ func TestSpares(t *testing.T) {
 		g.spares.mu.Lock()
 		for _, at := range g.spares.slots {
 			_ = at.ready.os.Signal(os.Kill)
-			eventually(t, "the spare is dead", func() bool { return hasExited(at.ready.os) })
+			eventually.True(t, "the spare is dead", func() bool { return hasExited(at.ready.os) })
 		}
 		g.spares.mu.Unlock()
 		callBoxed(t, g, s)
@@ -157,7 +159,7 @@ func TestSpares(t *testing.T) {
 			s, b := boxed(t)
 			callBoxed(t, g, s)
 			callBoxed(t, g, s)
-			eventually(t, "one was built", func() bool { return b.built.Load() == 1 && !g.spares.busy() })
+			eventually.True(t, "one was built", func() bool { return b.built.Load() == 1 && !g.spares.busy() })
 		}
 		if got := g.Spares(); got != maxSpares {
 			t.Errorf("%d", got)
@@ -177,7 +179,7 @@ func TestSpares(t *testing.T) {
 		if g.Spares() != 0 {
 			t.Error("the spare was not dropped")
 		}
-		eventually(t, "its process is gone", func() bool { return len(g.running()) == 0 })
+		eventually.True(t, "its process is gone", func() bool { return len(g.running()) == 0 })
 	})
 	t.Run("spares end with the group", func(t *testing.T) {
 		g, s, _ := spared(t)

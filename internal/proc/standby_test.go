@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
@@ -41,7 +42,7 @@ func TestStandby(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var long sync.WaitGroup
 		long.Go(func() { _, _ = s.Run(ctx, Call{}) })
-		eventually(t, "a replacement is ready during the call", func() bool {
+		eventually.True(t, "a replacement is ready during the call", func() bool {
 			ready := s.pids()
 			return len(ready) == 1 && ready[0] != first
 		})
@@ -64,14 +65,14 @@ func TestStandby(t *testing.T) {
 		s.mu.Lock() // lost must wait, so that take has to notice
 		p := s.ready[0]
 		p.kill()
-		eventually(t, "the process is dead", func() bool { return hasExited(p.os) })
+		eventually.True(t, "the process is dead", func() bool { return hasExited(p.os) })
 		s.mu.Unlock()
 		call(t, s, "x")
 	})
 	t.Run("a process that died while waiting is replaced", func(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(fake(t, "dies-first-time", filepath.Join(t.TempDir(), "been-here")), 1)
-		eventually(t, "the process died and was replaced", func() bool {
+		eventually.True(t, "the process died and was replaced", func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.failed == 1 && len(s.ready) == 1
@@ -128,7 +129,7 @@ func call(t *testing.T, s *Standby, payload string) {
 // awaitReady waits until n processes are waiting, and returns their pids.
 func awaitReady(t *testing.T, s *Standby, n int) []int {
 	t.Helper()
-	eventually(t, "the stock is full", func() bool { return len(s.pids()) == n })
+	eventually.True(t, "the stock is full", func() bool { return len(s.pids()) == n })
 	return s.pids()
 }
 

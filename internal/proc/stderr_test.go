@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // logged reads text in chunks of a size and returns the logged lines.
@@ -134,7 +136,7 @@ func TestStderrOfALongLivedProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its line is logged while it runs", func() bool { return slices.Equal(log.list(), []string{"said"}) })
+	eventually.True(t, "its line is logged while it runs", func() bool { return slices.Equal(log.list(), []string{"said"}) })
 	if p.Stderr() != "said\n" {
 		t.Errorf("%q", p.Stderr())
 	}

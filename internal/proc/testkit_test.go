@@ -61,17 +61,6 @@ func awaitUp(t testing.TB, stdout *os.File) {
 	}
 }
 
-// eventually polls until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
 // bearing returns the running processes with this word among their arguments.
 func bearing(token string) []int {
 	entries, err := os.ReadDir("/proc")

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
@@ -55,7 +56,7 @@ func (r *repeated) call() string {
 // awaitSpare waits until a jail is ready, and returns the pid of its first process.
 func (r *repeated) awaitSpare() int {
 	r.t.Helper()
-	eventually(r.t, "a jail is built ahead", func() bool { return len(jails()) == 1 && r.g.Spares() == 1 })
+	eventually.True(r.t, "a jail is built ahead", func() bool { return len(jails()) == 1 && r.g.Spares() == 1 })
 	return jails()[0]
 }
 
@@ -73,7 +74,7 @@ func (r *repeated) served() (said string, used bool) {
 // the machine can make a spare useless.
 func (r *repeated) mustServe(want string) {
 	r.t.Helper()
-	eventually(r.t, "a jail that was built ahead is used", func() bool {
+	eventually.True(r.t, "a jail that was built ahead is used", func() bool {
 		said, used := r.served()
 		if said != want {
 			r.t.Fatalf("it said %q, want %q", said, want)
@@ -132,7 +133,7 @@ func TestJailsBuiltAhead(t *testing.T) {
 		if err := unix.Kill(spare, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it is dead", func() bool { return !alive(spare) }) // until then it could still get the call, and fail it
+		eventually.True(t, "it is dead", func() bool { return !alive(spare) }) // until then it could still get the call, and fail it
 		if said := r.call(); !strings.HasSuffix(said, "said") {
 			t.Errorf("it said %q", said)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -46,7 +47,7 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 	for range 3 {
 		processes = append(processes, start())
 	}
-	eventually(t, "as many descriptors are open as are counted", func() bool { return descriptors(t)-open == w.descriptors.Used()-used })
+	eventually.True(t, "as many descriptors are open as are counted", func() bool { return descriptors(t)-open == w.descriptors.Used()-used })
 	if each := (w.descriptors.Used() - used) / 3; each < 8 { // pipes, the process twice, its control socket, DNS and connections
 		t.Errorf("%d descriptors are counted for each process", each)
 	}
@@ -62,7 +63,7 @@ func TestAConfinedProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
 func steady(t *testing.T) {
 	t.Helper()
 	last, same := 0, 0
-	eventually(t, "the number of descriptors stays the same", func() bool {
+	eventually.True(t, "the number of descriptors stays the same", func() bool {
 		if now := descriptors(t); now != last {
 			last, same = now, 0
 		}

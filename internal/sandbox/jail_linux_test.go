@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -234,11 +235,11 @@ func TestStop(t *testing.T) {
 			t.Run("SIGKILL ends a program that ignores SIGTERM, with all processes that it started", func(t *testing.T) {
 				word := token(t)
 				p := started(t, g, fake(t, o, "worst", word))
-				eventually(t, "it has started another process", func() bool { return len(bearing(word)) >= 2 })
+				eventually.True(t, "it has started another process", func() bool { return len(bearing(word)) >= 2 })
 				if exit := p.Stop(t.Context(), proc.Ladder{}); exit.Signal != "SIGKILL" {
 					t.Error(exit)
 				}
-				eventually(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
+				eventually.True(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
 			})
 		})
 	}
@@ -283,7 +284,7 @@ echo none`
 		if r.Exit != (proc.Exit{}) {
 			t.Fatalf("%+v", r)
 		}
-		eventually(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
+		eventually.True(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
 	})
 }
 
@@ -300,7 +301,7 @@ func TestAKilledJail(t *testing.T) {
 	if p.Exit().Signal != "SIGKILL" {
 		t.Error(p.Exit())
 	}
-	eventually(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
+	eventually.True(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
 	p.Stop(t.Context(), proc.Ladder{})
 }
 
@@ -329,8 +330,8 @@ func TestNothingIsLeft(t *testing.T) {
 			for range 3 {
 				runAll()
 			}
-			eventually(t, "no process is left", func() bool { return len(bearing(word)) == 0 })
-			eventually(t, "no descriptor is left", func() bool { return descriptors(t) <= before })
+			eventually.True(t, "no process is left", func() bool { return len(bearing(word)) == 0 })
+			eventually.True(t, "no descriptor is left", func() bool { return descriptors(t) <= before })
 			if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) != 0 {
 				t.Errorf("left: %v, %v", left, err)
 			}

@@ -26,17 +26,6 @@ import (
 // busy. No test asserts how long anything takes.
 const patience = time.Minute
 
-// eventually polls until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
 // here returns what this machine can enforce.
 var here = sync.OnceValue(func() *System {
 	g := proc.NewGroup(nil)

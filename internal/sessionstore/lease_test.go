@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -170,7 +171,7 @@ func TestLost(t *testing.T) {
 		if err := one.opened.leases.Delete(ctx, id); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the heartbeat is written again", func() bool {
+		eventually.True(t, "the heartbeat is written again", func() bool {
 			v, err := one.opened.leases.Get(ctx, id)
 			return err == nil && readClaim(v.Data).Owner == "sleeper"
 		})
@@ -238,7 +239,7 @@ func stall(turn *Turn) {
 func beginWhenFree(t *testing.T, s *Store, id string) *Turn {
 	t.Helper()
 	var turn *Turn
-	eventually(t, "the lease runs out", func() bool {
+	eventually.True(t, "the lease runs out", func() bool {
 		var err error
 		turn, err = s.Begin(t.Context(), id, BeginOptions{})
 		var busy *session.BusyError

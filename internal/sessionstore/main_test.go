@@ -136,15 +136,3 @@ func short(e session.Entry) string {
 	}
 	return string(e.Status)
 }
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting: %s", what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}

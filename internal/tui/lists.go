@@ -12,9 +12,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
+// States of a [PluginRow] whose plugin is not broken.
 const (
-	stateReady   = "ready"    // the state of a plugin that is in use
-	StateLeftOut = "left out" // the state of a plugin that works, and that the user does not want
+	stateReady   = "ready"    // it is in use
+	StateLeftOut = "left out" // it works, and the user does not want it
 )
 
 // hello prints the beginning: the model, the directory, and the conversation so far.

@@ -52,15 +52,11 @@ func (f *files) edit(_ context.Context, call chat.Call, args editArgs) (string, 
 	case args.Old == args.New:
 		return "", errors.New("old and new are the same: there is nothing to change")
 	}
-	p, err := openPlace(call)
+	p, name, err := openPlace(call, args.Path)
 	if err != nil {
 		return "", err
 	}
 	defer p.Close()
-	name, err := p.within(args.Path)
-	if err != nil {
-		return "", err
-	}
 	f.change.Lock()
 	defer f.change.Unlock()
 	content, err := p.content(args.Path, name)

@@ -45,15 +45,11 @@ const (
 )
 
 func (f *files) list(ctx context.Context, call chat.Call, args listArgs) (string, error) {
-	p, err := openPlace(call)
+	p, name, err := openPlace(call, args.Path)
 	if err != nil {
 		return "", err
 	}
 	defer p.Close()
-	name, err := p.within(args.Path)
-	if err != nil {
-		return "", err
-	}
 	info, err := p.Stat(name)
 	if err != nil {
 		return "", p.refusal(args.Path, err)

@@ -17,17 +17,22 @@ type place struct {
 	dir string // absolute
 }
 
-// openPlace opens the working directory of a call. The caller closes it.
-func openPlace(call chat.Call) (*place, error) {
+// openPlace opens the working directory of a call, which the caller closes. It also returns the
+// name of the path there.
+func openPlace(call chat.Call, path string) (p *place, name string, err error) {
 	dir, err := workingDir(call)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &hostError{fmt.Errorf("working directory: %w", err)}
+		return nil, "", &hostError{fmt.Errorf("working directory: %w", err)}
 	}
-	return &place{Root: root, dir: dir}, nil
+	p = &place{Root: root, dir: dir}
+	if name, err = p.within(path); err != nil {
+		return nil, "", errors.Join(err, p.Close())
+	}
+	return p, name, nil
 }
 
 // workingDir returns the working directory of a call.

@@ -48,15 +48,11 @@ type files struct {
 }
 
 func (f *files) read(ctx context.Context, call chat.Call, args readArgs) (string, error) {
-	p, err := openPlace(call)
+	p, name, err := openPlace(call, args.Path)
 	if err != nil {
 		return "", err
 	}
 	defer p.Close()
-	name, err := p.within(args.Path)
-	if err != nil {
-		return "", err
-	}
 	file, info, err := p.openFile(args.Path, name)
 	if err != nil {
 		return "", err

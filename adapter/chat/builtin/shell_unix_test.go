@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -95,7 +96,7 @@ func TestShellOutput(t *testing.T) {
 	t.Run("output is streamed while the command runs", func(t *testing.T) {
 		b := newBench(t, Options{Environ: os.Environ()})
 		go func() {
-			eventually(t, "the first line is seen", func() bool { return b.streamed() == "begun\n" })
+			eventually.True(t, "the first line is seen", func() bool { return b.streamed() == "begun\n" })
 			b.put("go", "")
 		}()
 		got := b.ok("shell", args{"cmd": "echo begun; until test -e go; do sleep 0.01; done; echo over"})
@@ -146,7 +147,7 @@ func TestShellEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
-			eventually(t, "it is up", func() bool { return b.streamed() == "up\n" })
+			eventually.True(t, "it is up", func() bool { return b.streamed() == "up\n" })
 			cancel()
 		}()
 		r, err := b.try(ctx, "shell", args{"cmd": stubborn})

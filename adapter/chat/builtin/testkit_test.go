@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
-
-// patience limits each wait for a condition. No test asserts how long something takes.
-const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -145,16 +141,5 @@ func onlyThese(t *testing.T, dir string, want ...string) {
 	}
 	if strings.Join(names, " ") != strings.Join(want, " ") {
 		t.Errorf("the directory has %q, want %q", names, want)
-	}
-}
-
-// eventually polls until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v until %s", patience, what)
-		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }

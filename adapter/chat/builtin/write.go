@@ -33,15 +33,11 @@ type writeArgs struct {
 }
 
 func (f *files) write(_ context.Context, call chat.Call, args writeArgs) (string, error) {
-	p, err := openPlace(call)
+	p, name, err := openPlace(call, args.Path)
 	if err != nil {
 		return "", err
 	}
 	defer p.Close()
-	name, err := p.within(args.Path)
-	if err != nil {
-		return "", err
-	}
 	if name == "." || strings.HasSuffix(args.Path, "/") {
 		return "", fmt.Errorf("%s names a directory, not a file", quoted(args.Path))
 	}

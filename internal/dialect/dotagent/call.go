@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func (p *plugin) start(ctx context.Context, verb string, c proc.Call) (*proc.Res
 
 func (p *plugin) spec(verb string) proc.Spec {
 	return p.rt.Confined(proc.Spec{Path: p.path, Args: []string{verb}, Dir: p.rt.Dir, Env: p.env,
-		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.path)
+		Log: func(line string) { dialect.LogStderr(p.rt.Log, slog.LevelInfo, line) }}, p.path)
 }
 
 // timeLeft formats the time that a context has left for the message of docs/protocols/dotagent.md,

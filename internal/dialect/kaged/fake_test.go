@@ -354,15 +354,3 @@ func (r *rig) count(method string) int {
 	all := r.received()
 	return len(slices.DeleteFunc(all, func(m fakeMessage) bool { return m.Method != method }))
 }
-
-// eventually polls a condition that another process makes true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-		time.Sleep(5 * time.Millisecond) // between polls; the loop is bounded
-	}
-}

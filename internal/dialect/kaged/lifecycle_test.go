@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -29,7 +30,7 @@ func TestACrashDuringACall(t *testing.T) {
 			t.Errorf("error %q does not say %q", err, says)
 		}
 	}
-	eventually(t, "the plugin works again", func() bool {
+	eventually.True(t, "the plugin works again", func() bool {
 		_, err := p.CallMethod(t.Context(), "fake.echo", nil)
 		return err == nil
 	})
@@ -42,7 +43,7 @@ func TestACrashDuringACall(t *testing.T) {
 	if !strings.Contains(r.log.String(), "plugin ended") {
 		t.Errorf("log:\n%s", r.log)
 	}
-	eventually(t, "the restart is logged", func() bool { return strings.Contains(r.log.String(), "plugin restarted") })
+	eventually.True(t, "the restart is logged", func() bool { return strings.Contains(r.log.String(), "plugin restarted") })
 }
 
 // TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls fail as unavailable,
@@ -54,7 +55,7 @@ func TestAPluginThatIsDownIsUnavailable(t *testing.T) {
 	if _, err := p.CallMethod(t.Context(), "fake.crash", nil); !errors.Is(err, hook.Crash) {
 		t.Fatalf("error %v", err)
 	}
-	eventually(t, "a restart has not worked", func() bool { return p.Status().Health == "failing" })
+	eventually.True(t, "a restart has not worked", func() bool { return p.Status().Health == "failing" })
 	_, err := p.CallMethod(t.Context(), "fake.echo", nil)
 	if !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "no database") {
 		t.Errorf("error %v", err)
@@ -71,8 +72,8 @@ func TestHealthCheck(t *testing.T) {
 	r.manifest().HealthInterval = 20 * time.Millisecond
 	r.dialect.health = 500 * time.Millisecond
 	p := r.open()
-	eventually(t, "the plugin is restarted", func() bool { return p.Status().Restarts > 0 })
-	eventually(t, "the plugin is pinged again", func() bool { return r.count(methodHealth) >= 3 })
+	eventually.True(t, "the plugin is restarted", func() bool { return p.Status().Restarts > 0 })
+	eventually.True(t, "the plugin is pinged again", func() bool { return r.count(methodHealth) >= 3 })
 	for _, m := range r.received() {
 		if m.Method == methodHealth && (string(m.Params) != `{}` || m.ID == nil) {
 			t.Errorf("health.check was sent as %+v", m)
@@ -94,7 +95,7 @@ func TestHealthWaitsForCalls(t *testing.T) {
 		_, err := p.CallMethod(t.Context(), "fake.hang", nil)
 		done <- err
 	}()
-	eventually(t, "health.check waits for the call", func() bool {
+	eventually.True(t, "health.check waits for the call", func() bool {
 		p.load.mu.Lock()
 		defer p.load.mu.Unlock()
 		return p.load.quiet != nil
@@ -116,7 +117,7 @@ func TestACallOfASilentPlugin(t *testing.T) {
 		_, err := p.CallMethod(t.Context(), "fake.hang", nil)
 		done <- err
 	}()
-	eventually(t, "the call is under way", func() bool { return r.count("fake.hang") == 1 })
+	eventually.True(t, "the call is under way", func() bool { return r.count("fake.hang") == 1 })
 	p.lost(context.DeadlineExceeded)
 	err := <-done
 	if !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "no answer to health.check within ") || !strings.Contains(err.Error(), "health_interval_sec") {
@@ -130,7 +131,7 @@ func TestAnErrorIsASignOfLife(t *testing.T) {
 	r := newRig(t, "health-error", "")
 	r.manifest().HealthInterval = 10 * time.Millisecond
 	p := r.open()
-	eventually(t, "the plugin was pinged often", func() bool { return r.count(methodHealth) >= 5 })
+	eventually.True(t, "the plugin was pinged often", func() bool { return r.count(methodHealth) >= 5 })
 	if st := p.Status(); st.Restarts != 0 || st.Health != "ok" {
 		t.Errorf("status %+v", st)
 	}
@@ -146,11 +147,11 @@ func TestNotificationFlood(t *testing.T) {
 			t.Fatalf("call %d: %v", i, err)
 		}
 	}
-	eventually(t, "the surplus is counted", func() bool { return p.Status().NotificationsDropped > 9000 })
+	eventually.True(t, "the surplus is counted", func() bool { return p.Status().NotificationsDropped > 9000 })
 	if n := len(p.Notifications()); n == 0 || n > keptNotifications {
 		t.Errorf("%d kept", n)
 	}
-	eventually(t, "the surplus is logged", func() bool { return strings.Contains(r.log.String(), "notifications dropped") })
+	eventually.True(t, "the surplus is logged", func() bool { return strings.Contains(r.log.String(), "notifications dropped") })
 }
 
 func TestNotifications(t *testing.T) {
@@ -159,12 +160,12 @@ func TestNotifications(t *testing.T) {
 	if _, err := p.CallMethod(t.Context(), "fake.notify", nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "both are there", func() bool { return len(p.Notifications()) == 2 })
+	eventually.True(t, "both are there", func() bool { return len(p.Notifications()) == 2 })
 	all := p.Notifications()
 	if all[0].Method != "fake.tick" || string(all[0].Params) != `{"n":1}` || !all[0].Declared || all[1].Method != "fake.rumour" || all[1].Declared {
 		t.Errorf("notifications %+v", all)
 	}
-	eventually(t, "the undeclared one is warned of", func() bool { return strings.Contains(r.log.String(), "fake.rumour") }) // it is stored before it is logged
+	eventually.True(t, "the undeclared one is warned of", func() bool { return strings.Contains(r.log.String(), "fake.rumour") }) // it is stored before it is logged
 }
 
 // TestShutdown: Close sends shutdown and then closes stdin: docs/protocols/kaged.md, row K84.
@@ -248,7 +249,7 @@ func TestCloseEndsCallsUnderWay(t *testing.T) {
 		_, err := p.CallMethod(t.Context(), "fake.hang", nil)
 		failed <- err
 	}()
-	eventually(t, "the call is under way", func() bool { return r.count("fake.hang") == 1 })
+	eventually.True(t, "the call is under way", func() bool { return r.count("fake.hang") == 1 })
 	if err := p.Close(t.Context()); err != nil {
 		t.Errorf("close: %v", err)
 	}
@@ -281,7 +282,7 @@ func TestCloseWhileItIsDown(t *testing.T) {
 	if _, err := p.CallMethod(t.Context(), "fake.crash", nil); !errors.Is(err, hook.Crash) {
 		t.Fatalf("error %v", err)
 	}
-	eventually(t, "the plugin is being restarted", func() bool { return r.count("initialize") == 2 })
+	eventually.True(t, "the plugin is being restarted", func() bool { return r.count("initialize") == 2 })
 	if err := p.Close(t.Context()); err != nil {
 		t.Errorf("close: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 		Args: p.manifest.Command[1:],
 		Dir:  p.dir, // docs/protocols/kaged.md, row K49
 		Env:  p.environment(),
-		Log:  func(line string) { p.log.Info("stderr", "line", line) },
+		Log:  func(line string) { dialect.LogStderr(p.log, slog.LevelInfo, line) },
 	}, p.dir))
 	if err != nil {
 		return nil, nil, unopened(p.manifest.Name, p.misnamed(err))

@@ -9,6 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestSeedMessages: every message of the document's table is sent, and initialize has the params
@@ -21,7 +22,7 @@ func TestSeedMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "health was checked", func() bool { return r.count("health.check") > 0 })
+	eventually.True(t, "health was checked", func() bool { return r.count("health.check") > 0 })
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcphttp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
@@ -100,16 +101,6 @@ func (b *bed) must(tool, args string) string {
 	return r.Result
 }
 
-// until polls a condition.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-	}
-}
-
 // TestKinds makes the same calls to servers of each kind.
 func TestKinds(t *testing.T) {
 	for _, kind := range plugtest.MCPKinds() {
@@ -186,7 +177,7 @@ func TestListsChange(t *testing.T) {
 				t.Fatal("the tool is there before it grew")
 			}
 			b.must("small_grow", `{}`)
-			until(t, "the new tool is listed", has)
+			eventually.True(t, "the new tool is listed", has)
 			if c := <-told; c.Kind != dialect.ToolsChanged {
 				t.Errorf("told of %v", c)
 			}
@@ -217,7 +208,7 @@ func TestProgressAndCancellation(t *testing.T) {
 		_, err := b.call(ctx, "small_slow", `{}`)
 		done <- err
 	}()
-	until(t, "the second call has begun", func() bool {
+	eventually.True(t, "the second call has begun", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(heard) == 4
@@ -226,7 +217,7 @@ func TestProgressAndCancellation(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
-	until(t, "the server is told that the call was given up", func() bool {
+	eventually.True(t, "the server is told that the call was given up", func() bool {
 		lines := plugtest.Recorded(t, b.home)
 		return len(lines) == 1 && strings.HasPrefix(lines[0], "cancelled ")
 	})
@@ -296,7 +287,7 @@ func TestQuestions(t *testing.T) {
 			defer close(gone)
 			_, _ = b.call(other, "small_slow", `{}`)
 		}()
-		until(t, "the other's call is under way", func() bool {
+		eventually.True(t, "the other's call is under way", func() bool {
 			p, err := b.host.Plugin("small")
 			return err == nil && p.Counters.Notifications >= 2
 		})
@@ -329,7 +320,7 @@ func TestCrash(t *testing.T) {
 	if !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "exit code 7") {
 		t.Errorf("%v", err)
 	}
-	until(t, "the server works again", func() bool {
+	eventually.True(t, "the server works again", func() bool {
 		r, err := b.call(t.Context(), "small_echo", `{"text":"again"}`)
 		return err == nil && r.Result == "again"
 	})
@@ -360,7 +351,7 @@ func TestMisbehaviour(t *testing.T) {
 			if want == "" && (err != nil || !r.Success) || want != "" && !errors.Is(err, want) {
 				t.Errorf("%+v, %v; want %q", r, err, want)
 			}
-			until(t, "the server works afterwards", func() bool {
+			eventually.True(t, "the server works afterwards", func() bool {
 				r, err := b.call(t.Context(), "bad_make", `{}`)
 				return err == nil && r.Success
 			})

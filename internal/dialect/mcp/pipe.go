@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +66,7 @@ func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process
 		Args: p.server.Command[1:],
 		Dir:  p.rt.Dir,
 		Env:  p.environment(),
-		Log:  func(line string) { p.log.Info("stderr", "line", line) },
+		Log:  func(line string) { dialect.LogStderr(p.log, slog.LevelInfo, line) },
 	}, p.files()...))
 	if err != nil {
 		return nil, nil, unopened(p.server.Name, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (p *plugin) run(ctx context.Context, invocation json.RawMessage, most int) 
 // spec starts the program without arguments: docs/protocols/mine.md, row M61.
 func (p *plugin) spec() proc.Spec {
 	return p.rt.Confined(proc.Spec{Path: p.program, Dir: p.rt.Dir, Env: p.env,
-		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.dir)
+		Log: func(line string) { dialect.LogStderr(p.rt.Log, slog.LevelInfo, line) }}, p.dir)
 }
 
 // line ends an invocation with a newline: `read` of a shell fails on a line without one.

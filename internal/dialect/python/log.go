@@ -1,13 +1,13 @@
 package python
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 // A voice is a name in the runner's log, and the plugin that it means. The name is that of the file
@@ -31,10 +31,10 @@ func (r *runner) listen(name string, p *plugin) {
 func (r *runner) logLine(line string) {
 	l := parseLine(line)
 	if !l.marked {
-		r.voice().Info("stderr", "line", line)
+		dialect.LogStderr(r.voice(), slog.LevelInfo, line)
 		return
 	}
-	r.voiceOf(l.plugin).Log(context.Background(), levelOf(l.level), "stderr", "line", l.text)
+	dialect.LogStderr(r.voiceOf(l.plugin), levelOf(l.level), l.text)
 }
 
 // A logLine is a line of an interpreter's stderr.

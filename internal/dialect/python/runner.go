@@ -195,7 +195,7 @@ func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name st
 	if i.answers(ctx) {
 		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
 	}
-	p.log.Warn("stderr", "line", fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
+	dialect.LogStderr(p.log, slog.LevelWarn, fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
 	r.killed.Store(true)
 	i.kill()
 	at := r.culprit(i.process.Stderr(), "")

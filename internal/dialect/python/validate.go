@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -111,7 +112,7 @@ func (d *Dialect) describe(ctx context.Context, i *interpreter, draft Draft, res
 // would be.
 func trialLaunch(rt *dialect.Runtime, name string) *launch {
 	l := &launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir,
-		log:  func(line string) { rt.Log.Debug("stderr", "line", parseLine(line).text) },
+		log:  func(line string) { dialect.LogStderr(rt.Log, slog.LevelDebug, parseLine(line).text) },
 		peer: wire.PeerOptions{Options: wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest)}}}
 	l.confine = func(s proc.Spec) proc.Spec {
 		if path, err := Path(rt.Env, name); err == nil {

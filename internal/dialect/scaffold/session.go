@@ -74,7 +74,7 @@ func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 
 func (l *launch) start(ctx context.Context) (*proc.Process, error) {
 	return l.rt.Procs.Start(ctx, l.rt.Confined(proc.Spec{Path: l.path, Dir: l.rt.Dir, Env: l.env,
-		Log: func(line string) { l.rt.Log.Info("stderr", "line", line) }}, l.path))
+		Log: func(line string) { dialect.LogStderr(l.rt.Log, slog.LevelInfo, line) }}, l.path))
 }
 
 func (p *plugin) handshake(ctx context.Context, s *session) error {

@@ -1,0 +1,37 @@
+package dialect
+
+import (
+	"context"
+	"log/slog"
+)
+
+// The keys of log records that mean something to the readers of the log, beside plugin, dialect,
+// err and fix.
+const (
+	// FindingKey marks a record that is also a finding. A command that lists the findings leaves
+	// such records out, so that nothing is printed twice.
+	FindingKey = "finding"
+	// EachHookKey marks a record about a plugin that cannot be called at all, so that each of its
+	// hooks causes the same record. A command prints only the first one.
+	EachHookKey = "each_hook"
+	// GrantKey marks a record about something that the sandbox refused. Its value is the capability
+	// that would have allowed it.
+	GrantKey = "grant"
+)
+
+// IsMark reports whether a key only marks its record, so that it is not shown.
+func IsMark(key string) bool { return key == FindingKey || key == EachHookKey }
+
+// A stderrLine marks its record by its type, because other records have the key line too.
+type stderrLine string
+
+// LogStderr logs a line that a plugin wrote to stderr.
+func LogStderr(log *slog.Logger, level slog.Level, line string) {
+	log.Log(context.Background(), level, "stderr", "line", stderrLine(line))
+}
+
+// StderrLine returns the line that a plugin wrote to stderr, if this attribute of a record is one.
+func StderrLine(a slog.Attr) (line string, ok bool) {
+	l, ok := a.Value.Any().(stderrLine)
+	return string(l), ok
+}
