@@ -91,7 +91,7 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "A tool that does not exist is a failure: `\"success\":false`, or an error.",
 			Fix:  "look at params.name, and answer with \"success\":false for a tool that is not yours"},
 		{ID: "scaffold.method.unknown", Row: "S13", needs: []string{hello}, run: s.unknownMethod, Does: "sends a method that does not exist",
-			Rule: "A method that it does not know is answered with the error -32601.",
+			Rule: "A method that the plugin does not know is answered with the error -32601.",
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"Unknown method"}}`},
 		{ID: "scaffold.process.twice", Row: "S14", needs: []string{hello}, run: s.awake(s.twice), Does: "runs a second process beside the first",
 			Rule: "Several processes of the plugin can run at once, one for each project in use: it uses no fixed port, and holds no lock for long.",
