@@ -371,7 +371,7 @@ class Definitions(unittest.TestCase):
         p = Plugin("a", "1.0.0", "d")
         with self.assertRaisesRegex(ValueError, "there is no point 'tool.befor'"):
             p.on("tool.befor")
-        with self.assertRaisesRegex(ValueError, "only is for tools and commands"):
+        with self.assertRaisesRegex(ValueError, "only= is for tools and commands"):
             p.on("job.sink", only="x")
         with self.assertRaisesRegex(ValueError, "has no description"):
             p.tool(name="x")(lambda: None)
