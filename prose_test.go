@@ -47,6 +47,9 @@ var wordings = []wording{
 // functionNames are names without an object: a verb that does not say what it acts on, or a metaphor.
 var functionNames = map[string]string{
 	"settle":    "say what is decided, stored or waited for",
+	"settled":   "say what is checked, decided or read",
+	"those":     "say which ones: matching, chosen, missing",
+	"said":      "say what is returned, or what is reported",
 	"mourn":     "no metaphors",
 	"bury":      "no metaphors",
 	"obituary":  "no metaphors",

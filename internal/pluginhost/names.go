@@ -78,15 +78,15 @@ func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.isSame
 // withName returns the plugins with the name key: their place has the name, or they call themselves
 // so.
 func (c census) withName(key string) census {
-	return c.those(func(b pluginNames) bool { return b.hasName(key) })
+	return c.matching(func(b pluginNames) bool { return b.hasName(key) })
 }
 
 // placed returns the plugins whose place has a name.
 func (c census) placed(key string) census {
-	return c.those(func(b pluginNames) bool { return b.placed(key) })
+	return c.matching(func(b pluginNames) bool { return b.placed(key) })
 }
 
-func (c census) those(chosen func(pluginNames) bool) census {
+func (c census) matching(chosen func(pluginNames) bool) census {
 	var some census
 	for _, b := range c {
 		if chosen(b) {

@@ -94,7 +94,7 @@ func (x heading) problemf(fix, format string, args ...any) config.Problem {
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.those(func(e *entry) bool { return e.names.hasName(x.key) })) == 0 {
+		if len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) == 0 {
 			continue // not a plugin of this host
 		}
 		switch all, owners := r.names.withName(x.key), r.names.placed(x.key); {
@@ -152,7 +152,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	}
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.names.withName(x.key)) > 0 || len(r.those(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
+		if len(r.names.withName(x.key)) > 0 || len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
 			continue
 		}
 		fix := "remove it, or install the plugin"
