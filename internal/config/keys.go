@@ -103,7 +103,7 @@ func pluginSection() Section {
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},
 		{Name: "capabilities", Otherwise: "what the plugin declares", Example: `["read:fs:/srv/notes", "net:example.org:443"]`,
-			Doc: "What it may do, instead of what it declares; [] means nothing."},
+			Doc: "What it may do, instead of what it declares; [] allows nothing."},
 		{Name: "allow_unenforced", Default: `false`, Doc: "Run it even if this system cannot enforce a capability."},
 	}}
 }

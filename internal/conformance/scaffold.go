@@ -79,7 +79,7 @@ func (s *scaffoldSuite) checks() []Check {
 			Rule: "A hook is answered within 5 seconds with an object: an `action`, and those of the hook's fields that change.",
 			Fix:  "answer every hook of the manifest, {\"action\":\"continue\"} changes nothing"},
 		{ID: "scaffold.hook.action", Row: "S9", needs: []string{hooks}, run: summary(sawStatus, "actions are known"), Does: "looks at `action` of answers",
-			Rule: "`action` is `continue`, `stop` or `skip`; `skip` has a meaning only at `post_user_input`.",
+			Rule: "`action` is `continue`, `stop` or `skip`; `skip` has an effect only at `post_user_input`.",
 			Fix:  "answer with continue or stop; skip only drops messages at post_user_input"},
 		{ID: "scaffold.hook.fields", Row: "S10", needs: []string{hooks}, run: s.answerFields, Does: "looks at the fields of answers",
 			Rule: "Each field of the answer to a hook is a string, except `success`; `arguments` is a string with a JSON object in it. Other types and unknown fields are ignored.",

@@ -1059,7 +1059,7 @@ class Plugin:
             allowed = _NATIVES[point][2]
             if got.kind not in ("", "continue", "fail", *allowed):
                 words = ", ".join(["NoOpinion", "Continue", "Fail", *(k.capitalize() for k in allowed)])
-                return Fail(f"{got.kind} means nothing at {point}: return one of {words}")
+                return Fail(f"{got.kind} cannot be returned at {point}: return one of {words}")
             if got.kind == "modify" or got.kind == "continue" and not verdict.kind:
                 verdict = got
             elif got.kind not in ("", "continue"):
@@ -1779,7 +1779,7 @@ class _Conversation:
         if point == "compact.after":
             return {"retain": e.retain, **({"inject": e.inject} if e.inject else {})}
         if not self.plugin.compactor:
-            raise PluginError(f"modify means nothing at {point}, unless the plugin is the compactor: Plugin(…, compactor=True)")
+            raise PluginError(f"modify cannot be returned at {point}, unless the plugin is the compactor: Plugin(…, compactor=True)")
         return {"summary": e.summary} if e.summary else {"messages": e.messages}
 
     def request(self, method: str, params: Any) -> Any:
