@@ -38,6 +38,7 @@ var wordings = []wording{
 	{[]string{"what is "}, words(`what is (?:kept|left|asked|to be)`), nil, "name the thing: \"the remaining bytes\", \"the stored value\""},
 	{[]string{"who "}, words(`who (?:still|does|is)`), words(`(?:know|knows|says?|shows?|tells?|see|of|ask|asks) who is|who is (?:let|asked|who|confined)`), "name the subject: the caller, the user, the process"},
 	{[]string{"mend"}, words(`mend|mends|mended|mending`), nil, "write \"fix\" or \"repair\""},
+	{[]string{"nothing", "meaning at"}, words(`means? nothing|ha(?:s|ve) no meaning at`), nil, "say the effect: \"has no effect\", \"cannot be called at\", \"allows nothing\""},
 	{[]string{"lest", "whence", "hither", "wherefore"}, words(`lest|whence|thither|hither|wherefore`), nil, "an ordinary word reads faster: \"so that … not\", \"where from\""},
 	{[]string{"no sense"}, words(`makes? no sense`), nil, "say what is wrong with it"},
 	{[]string{"mourn", "bury", "buri", "obituar", "rites", "leash", "graveyard", "tombstone"}, words(`mourn\w*|bury|buries|buried|obituar\w+|last rites|leash\w*|graveyards?|tombstones?`), nil, "no metaphors: say what the code does"},
@@ -47,6 +48,9 @@ var wordings = []wording{
 // functionNames are names without an object: a verb that does not say what it acts on, or a metaphor.
 var functionNames = map[string]string{
 	"settle":    "say what is decided, stored or waited for",
+	"settled":   "say what is checked, decided or read",
+	"those":     "say which ones: matching, chosen, missing",
+	"said":      "say what is returned, or what is reported",
 	"mourn":     "no metaphors",
 	"bury":      "no metaphors",
 	"obituary":  "no metaphors",
@@ -82,7 +86,7 @@ func TestProseCanFail(t *testing.T) {
 		"nil: nobody watches", "whoever asks", "words know not who keeps them", "a file is none that is read",
 		"room is what is left", "these are those that ran", "what is kept of it", "who still runs", "how to mend it",
 		"closed lest it hang", "the command line makes no sense", "wait, mourn, open again", "as seed 003 says",
-		"DESIGN 2 has the table", "the rulings say so",
+		"DESIGN 2 has the table", "the rulings say so", "an empty list means nothing", "the hook has no meaning at this point",
 	} {
 		if len(complaints(text)) == 0 {
 			t.Errorf("no complaint about %q", text)

@@ -42,7 +42,7 @@ func bars() []Bar {
 		{What: "16 Python plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpenPython, Over: nameBarePython, Limit: 1.2},
 		{What: "sandboxed spawn, ms over a plain one", Section: sectionBox, Of: nameBoxed, Less: namePlain, Limit: 15},
 		{What: "the same with a host granted, ms over a plain one", Section: sectionBox, Of: nameBoxedNet, Less: namePlain, Limit: 15},
-		{What: "what a sandbox built ahead adds, ordinary user, no helper, of what bwrap adds", Section: sectionBwrap, Of: nameOrdinaryBoxed, Over: nameBwrap, Less: nameOrdinary, Limit: 1.8},
+		{What: "what a sandbox built ahead adds, ordinary user, without patchbay-jail, of what bwrap adds", Section: sectionBwrap, Of: nameOrdinaryBoxed, Over: nameBwrap, Less: nameOrdinary, Limit: 1.8},
 		{What: "patchbay version, of a hello-world", Section: sectionCommand, Of: nameVersion, Over: nameHello, Limit: 7},
 		{What: "patchbay plugin list without plugins, of a hello-world", Section: sectionCommand, Of: nameList, Over: nameHello, Limit: 9},
 		{What: "a hook, warm daemon, no plugin, ms over a hello-world", Section: sectionHooks, Of: nameHookNone, Less: nameHookHello, Limit: 8},

@@ -14,8 +14,8 @@ import (
 // Names of the series of the section that compares the sandbox with bubblewrap.
 const (
 	nameOrdinary      = "plain process per call, ordinary user"
-	nameOrdinaryBoxed = "in its sandbox, built ahead, ordinary user, no helper"
-	nameOrdinaryFirst = "in its sandbox, built for the call, ordinary user, no helper"
+	nameOrdinaryBoxed = "in its sandbox, built ahead, ordinary user, without patchbay-jail"
+	nameOrdinaryFirst = "in its sandbox, built for the call, ordinary user, without patchbay-jail"
 	nameBwrap         = "in bwrap --unshare-all"
 )
 

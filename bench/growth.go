@@ -71,7 +71,7 @@ func growthBars() []Bar {
 		{What: "256 KiB through a watching plugin, of 64 KiB", Section: sectionPayload, Of: namePayload(payloadLate), Over: namePayload(payloadEarly), Limit: 4.4},
 		{What: "allocated for 256 KiB, of the payload", Section: sectionPayAlloc, Of: namePayload(payloadLate), Limit: 3},
 		{What: "events lost in replays", Section: sectionLost, Of: nameReplay, Limit: 0},
-		{What: "events dropped, 200 sessions × 10 messages", Section: sectionDrops, Of: nameCrowd, Limit: 0},
+		{What: "events dropped, 200 sessions × 10 messages", Section: sectionDrops, Of: nameManySessions, Limit: 0},
 		{What: "events dropped, 50 × 30 with 4 followers", Section: sectionDrops, Of: nameWatched, Limit: 0},
 		{What: "events dropped, 4,000 sessions by 8 clients", Section: sectionDrops, Of: nameCreated, Limit: 0},
 	}
@@ -100,11 +100,11 @@ func (e effort) sides() ([]*side, error) {
 	return all, nil
 }
 
-// A furnishing fills a home for a section, before any daemon runs.
-type furnishing func(ctx context.Context, home string) error
+// A homeFiller fills a home for a section, before any daemon runs.
+type homeFiller func(ctx context.Context, home string) error
 
-// withHomes gives every side a home filled by furnish, calls measure, and removes the homes.
-func withHomes(ctx context.Context, e effort, furnish furnishing, measure func([]*side) ([]Series, error)) (out []Series, err error) {
+// withHomes gives every side a home filled with fill, calls measure, and removes the homes.
+func withHomes(ctx context.Context, e effort, fill homeFiller, measure func([]*side) ([]Series, error)) (out []Series, err error) {
 	all, err := e.sides()
 	if errors.Is(err, errSkip) {
 		return []Series{{Name: "daemon", Skip: err.Error()}}, nil
@@ -121,7 +121,7 @@ func withHomes(ctx context.Context, e effort, furnish furnishing, measure func([
 	if err := os.MkdirAll(filepath.Join(first, "patchbay"), 0o700); err != nil {
 		return nil, err
 	}
-	if err := furnish(ctx, first); err != nil {
+	if err := fill(ctx, first); err != nil {
 		return nil, err
 	}
 	for i, s := range all {
@@ -134,8 +134,8 @@ func withHomes(ctx context.Context, e effort, furnish furnishing, measure func([
 }
 
 // withDaemons is withHomes with a daemon on each home.
-func withDaemons(ctx context.Context, e effort, furnish furnishing, measure func([]*side) ([]Series, error)) ([]Series, error) {
-	return withHomes(ctx, e, furnish, func(all []*side) (out []Series, err error) {
+func withDaemons(ctx context.Context, e effort, fill homeFiller, measure func([]*side) ([]Series, error)) ([]Series, error) {
+	return withHomes(ctx, e, fill, func(all []*side) (out []Series, err error) {
 		for _, s := range all {
 			if err := s.start(ctx); err != nil {
 				return nil, err
@@ -164,8 +164,8 @@ func (s *side) stop() error {
 	return err
 }
 
-// unfurnished furnishes nothing.
-func unfurnished(context.Context, string) error { return nil }
+// emptyHome writes nothing.
+func emptyHome(context.Context, string) error { return nil }
 
 // timedCalls returns a turn that makes n calls and times each, in milliseconds.
 func timedCalls(n int, call func(context.Context) error) turn {

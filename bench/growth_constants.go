@@ -78,8 +78,8 @@ func repeat(ctx context.Context, n int, f func(context.Context) error) error {
 	return nil
 }
 
-// perSecond returns a turn that calls f the given number of times. Each call does that many units
-// of work. The only sample is units a second.
+// perSecond returns a turn that calls f a number of times. Each call does a number of units of
+// work. The only sample is units a second.
 func perSecond(units, times int, f func(context.Context) error) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		took, err := stopwatch(func() error { return repeat(ctx, times, f) })
@@ -93,7 +93,7 @@ func measureBytes(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, effort{quick: e.quick, program: e.program}, oneScaffold, func(all []*side) ([]Series, error) {
 		const sessions, messages = 10, 20
 		s := all[0]
-		if err := s.crowd(ctx, sessions, messages); err != nil {
+		if err := s.runSessions(ctx, sessions, messages); err != nil {
 			return nil, err
 		}
 		if err := s.awaitEvents(ctx); err != nil {
@@ -164,7 +164,7 @@ func measureMemory(ctx context.Context, e effort) ([]Series, error) {
 	out, err := withDaemons(ctx, effort{program: e.program}, oneScaffold, func(all []*side) ([]Series, error) {
 		s := all[0]
 		empty, err1 := s.atRest(ctx, 0)
-		err2 := atOnce(8, func(int) error { return s.crowdOneByOne(ctx, sessions/8) })
+		err2 := atOnce(8, func(int) error { return s.createSessions(ctx, sessions/8) })
 		used, err3 := s.atRest(ctx, cachesExpire)
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return nil, err
@@ -209,7 +209,8 @@ func (s *side) atRest(ctx context.Context, pause time.Duration) (least float64, 
 	return least, nil
 }
 
-func (s *side) crowdOneByOne(ctx context.Context, sessions int) error {
+// createSessions creates sessions with one turn each, one after another.
+func (s *side) createSessions(ctx context.Context, sessions int) error {
 	for range sessions {
 		id, err := s.client.CreateSession(ctx)
 		if err != nil {

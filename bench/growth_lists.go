@@ -23,7 +23,7 @@ func nameEvents(n int) string   { return "among " + thousands(int64(n)) + " even
 const manyEvents = 50_000
 
 // seedSessions writes the records of n sessions.
-func seedSessions(n int) furnishing {
+func seedSessions(n int) homeFiller {
 	return func(ctx context.Context, home string) error {
 		return withEngine(ctx, home, func(e *engine.Engine) error {
 			begin := time.Now().Add(-time.Duration(n) * time.Second)
@@ -231,7 +231,7 @@ func measureTraces(ctx context.Context, e effort) ([]Series, error) {
 func (s *side) growJournal(ctx context.Context, events int) (turn string, err error) {
 	var last uint64
 	for from := uint64(0); int(last) < events; {
-		if err := s.crowd(ctx, 8, 25); err != nil {
+		if err := s.runSessions(ctx, 8, 25); err != nil {
 			return "", err
 		}
 		if err := s.catchUp(ctx, &from, &last, &turn); err != nil {

@@ -24,13 +24,13 @@ import (
 
 // The series of the sections about load.
 const (
-	nameSynced     = "1 session"
-	nameSyncedMany = "50 sessions at once"
-	nameInProcess  = "in the process itself"
-	nameOverHTTP   = "over HTTP, the clients on the same machine"
-	nameCrowd      = "200 sessions × 10 messages"
-	nameWatched    = "50 sessions × 30 messages, 4 followers"
-	nameCreated    = "4,000 sessions created by 8 clients"
+	nameSynced       = "1 session"
+	nameSyncedMany   = "50 sessions at once"
+	nameInProcess    = "in the process itself"
+	nameOverHTTP     = "over HTTP, the clients on the same machine"
+	nameManySessions = "200 sessions × 10 messages"
+	nameWatched      = "50 sessions × 30 messages, 4 followers"
+	nameCreated      = "4,000 sessions created by 8 clients"
 
 	loadSessions = 50
 	loadTurns    = 20 // of each session in one sample
@@ -43,7 +43,7 @@ func measureSynced(ctx context.Context, e effort) ([]Series, error) {
 	if err != nil {
 		return []Series{{Name: nameSynced, Skip: "there is no strace: " + err.Error()}}, nil
 	}
-	return withDaemons(ctx, e, unfurnished, func(all []*side) ([]Series, error) {
+	return withDaemons(ctx, e, emptyHome, func(all []*side) ([]Series, error) {
 		var out []Series
 		for _, s := range all {
 			for name, sessions := range map[string]int{nameSynced: 1, nameSyncedMany: loadSessions} {
@@ -173,7 +173,7 @@ func countSyncs(text []byte) (n int) {
 // measureTurnLoad counts turns a second of many sessions at once: in the daemon's own process, and
 // over HTTP.
 func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
-	return withDaemons(ctx, e, unfurnished, func(all []*side) (out []Series, err error) {
+	return withDaemons(ctx, e, emptyHome, func(all []*side) (out []Series, err error) {
 		dir, err := os.MkdirTemp("", "bench-load-")
 		if err != nil {
 			return nil, err
@@ -257,8 +257,8 @@ func measureDrops(ctx context.Context, e effort) ([]Series, error) {
 		name string
 		load func(context.Context, *side) error
 	}{
-		{nameCrowd, func(ctx context.Context, s *side) error { return s.crowd(ctx, 200, 10) }},
-		{nameWatched, func(ctx context.Context, s *side) error { return s.watched(ctx, 4, 50, 30) }},
+		{nameManySessions, func(ctx context.Context, s *side) error { return s.runSessions(ctx, 200, 10) }},
+		{nameWatched, func(ctx context.Context, s *side) error { return s.runWatched(ctx, 4, 50, 30) }},
 		{nameCreated, func(ctx context.Context, s *side) error { return s.createMany(ctx, 8, 4000) }},
 	}
 	var out []Series
@@ -290,7 +290,8 @@ func oneScaffold(_ context.Context, home string) error {
 	return scaffoldHome(filepath.Join(home, "scaffold"), 1)
 }
 
-func (s *side) crowd(ctx context.Context, sessions, messages int) error {
+// runSessions creates sessions, and runs turns in all of them at once.
+func (s *side) runSessions(ctx context.Context, sessions, messages int) error {
 	return atOnce(sessions, func(int) error {
 		id, err := s.client.CreateSession(ctx)
 		if err != nil {
@@ -300,13 +301,13 @@ func (s *side) crowd(ctx context.Context, sessions, messages int) error {
 	})
 }
 
-// watched is a crowd with followers of all events. After the crowd it creates a session, and
+// runWatched is runSessions with followers of all events. Then it creates one more session, and
 // returns when every follower has seen that event. A daemon that drops events may drop this one
-// too; then watched creates another session.
-func (s *side) watched(ctx context.Context, followers, sessions, messages int) error {
+// too; then runWatched creates another session.
+func (s *side) runWatched(ctx context.Context, followers, sessions, messages int) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	var marker atomic.Pointer[string] // the id of the first session after the crowd
+	var marker atomic.Pointer[string] // the id of the first session that is created then
 	watching := make(chan error, 1)
 	go func() {
 		watching <- atOnce(followers, func(int) error {
@@ -319,7 +320,7 @@ func (s *side) watched(ctx context.Context, followers, sessions, messages int) e
 			})
 		})
 	}()
-	if err := s.crowd(ctx, sessions, messages); err != nil {
+	if err := s.runSessions(ctx, sessions, messages); err != nil {
 		return err
 	}
 	for {

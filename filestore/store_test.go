@@ -136,7 +136,7 @@ func TestReadingCreatesNothing(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("mode bits mean nothing on Windows")
+		t.Skip("mode bits have no effect on Windows")
 	}
 	root := filepath.Join(t.TempDir(), "data")
 	put(t, New(filepath.Join(root, "storage")).Plugin("notes", patchbay.StorageQuota{}), "a", "1")

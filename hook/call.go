@@ -54,9 +54,9 @@ func (c *Counters) recordDuration(d time.Duration) {
 	c.recent[(c.next.Add(1)-1)%recentCalls].Store(uint32(us))
 }
 
-// Do calls a plugin. Hooks, tools and methods all pass through Do, and no other function calls a
-// plugin. It sets the deadline, counts the call, and turns an error into an [*Error] that names the
-// plugin, the hook and the point.
+// Do calls a plugin. Every hook, tool, method and command of a plugin is called through Do. It sets
+// the deadline, counts the call, and turns an error into an [*Error] that names the plugin, the
+// hook and the point.
 func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
 	if c.Began.IsZero() {
 		c.Began = time.Now()

@@ -29,7 +29,7 @@ func (f *firing) addReply(reply *Reply, step *Step) (over bool, err error) {
 	switch reply.Verdict {
 	case Skip:
 		if !f.spec.MaySkip {
-			step.note("skip means nothing at " + string(f.spec.Point) + ": treated as continue")
+			step.note("skip has no effect at " + string(f.spec.Point) + ": treated as continue")
 			break
 		}
 		step.Verdict = Skip
@@ -42,7 +42,7 @@ func (f *firing) addReply(reply *Reply, step *Step) (over bool, err error) {
 	case Stop:
 		f.merge(reply, step)
 		if f.spec.NoStop {
-			step.note("stop means nothing at " + string(f.spec.Point) + ": treated as continue")
+			step.note("stop has no effect at " + string(f.spec.Point) + ": treated as continue")
 			return false, nil
 		}
 		step.Verdict = Stop

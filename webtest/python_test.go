@@ -39,7 +39,7 @@ func TestPython(t *testing.T) {
 	p.checkAxe()
 	p.picture("python-editor")
 	p.click("=Save")
-	p.seeIn("[data-verdict=ok]", "It acts from the next turn")
+	p.seeIn("[data-verdict=ok]", "It takes part from the next turn")
 	p.until("nothing unsaved", `!document.querySelector('[data-unsaved]')`)
 	if got := s.say(session, "hi").Text; !strings.Contains(got, "(waved)") || strings.Contains(got, "-- signed") {
 		t.Fatalf("after: %q", got)

@@ -47,11 +47,11 @@ func (s *site) begin(plugins ...string) (id string) {
 	return session.ID
 }
 
-// said is the result of a turn.
-type said struct{ Text, Turn, Status string }
+// A turnResult is the result of a turn.
+type turnResult struct{ Text, Turn, Status string }
 
 // say runs a turn without the page.
-func (s *site) say(session, text string) (result said) {
+func (s *site) say(session, text string) (result turnResult) {
 	s.t.Helper()
 	s.call("POST", "/session/"+session+"/message", map[string]any{"text": text}, &result)
 	return result

@@ -19,9 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A bed is an agent in a test. It has a real bus with functions as plugins, a model that plays
+// A testBed is an agent in a test. It has a real bus with functions as plugins, a model that plays
 // replies, and a record of everything that happened.
-type bed struct {
+type testBed struct {
 	Agent
 	t      *testing.T
 	bus    hook.Bus
@@ -35,14 +35,14 @@ type bed struct {
 	fired  []string // the points, in order
 }
 
-func newBed(t *testing.T, replies ...play) *bed {
-	b := &bed{t: t, log: NewMemoryLog(), player: &player{replies: replies, window: 100_000}}
+func newTestBed(t *testing.T, replies ...play) *testBed {
+	b := &testBed{t: t, log: NewMemoryLog(), player: &player{replies: replies, window: 100_000}}
 	b.Agent = Agent{Host: b, Model: b.player, Tools: func() []Tool { return b.tools }}
 	return b
 }
 
 // Fire implements Host with a bus.
-func (b *bed) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
+func (b *testBed) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	raw, err := json.Marshal(payload)
 	if err != nil {
 		return nil, err
@@ -54,21 +54,21 @@ func (b *bed) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Ou
 }
 
 // Alters implements Host.
-func (b *bed) Alters(ctx context.Context, point hook.Point) bool { return b.bus.Alters(ctx, point) }
+func (b *testBed) Alters(ctx context.Context, point hook.Point) bool { return b.bus.Alters(ctx, point) }
 
 // plug adds a plugin's hook.
-func (b *bed) plug(plugin string, point hook.Point, call func(ctx context.Context, ev *hook.Event) (hook.Reply, error)) *hook.Hook {
+func (b *testBed) plug(plugin string, point hook.Point, call func(ctx context.Context, ev *hook.Event) (hook.Reply, error)) *hook.Hook {
 	b.hooks = append(b.hooks, hook.Hook{Plugin: plugin, Dialect: "test", Name: "h", Point: point, Position: len(b.hooks), Call: call})
 	return &b.hooks[len(b.hooks)-1]
 }
 
 // answer adds a plugin that always returns the same reply.
-func (b *bed) answer(plugin string, point hook.Point, r hook.Reply) *hook.Hook {
+func (b *testBed) answer(plugin string, point hook.Point, r hook.Reply) *hook.Hook {
 	return b.plug(plugin, point, func(context.Context, *hook.Event) (hook.Reply, error) { return r, nil })
 }
 
 // tap adds a plugin that changes nothing, and returns the payloads that it gets.
-func (b *bed) tap(point hook.Point) *payloads {
+func (b *testBed) tap(point hook.Point) *payloads {
 	p := &payloads{t: b.t}
 	b.plug("tap", point, func(ctx context.Context, ev *hook.Event) (hook.Reply, error) {
 		p.mu.Lock()
@@ -81,27 +81,27 @@ func (b *bed) tap(point hook.Point) *payloads {
 }
 
 // tool adds a tool that accepts any arguments.
-func (b *bed) tool(name string, run func(ctx context.Context, c Call) (ToolResult, error)) *Tool {
+func (b *testBed) tool(name string, run func(ctx context.Context, c Call) (ToolResult, error)) *Tool {
 	b.tools = append(b.tools, Tool{Name: name, Run: run})
 	return &b.tools[len(b.tools)-1]
 }
 
 // says adds a tool that always succeeds with the same output.
-func (b *bed) says(name, output string) *Tool {
+func (b *testBed) says(name, output string) *Tool {
 	return b.tool(name, func(context.Context, Call) (ToolResult, error) {
 		return ToolResult{Output: output, Success: true}, nil
 	})
 }
 
-func (b *bed) turn(text string) Turn {
+func (b *testBed) turn(text string) Turn {
 	return Turn{ID: "turn_1", Session: session.Session{ID: "ses_1", WorkingDir: "/work dir"}, Log: b.log, Text: text, Observe: b.observe}
 }
 
 // observe is not synchronized: the race detector would find two calls at once.
-func (b *bed) observe(e Event) { b.events = append(b.events, e) }
+func (b *testBed) observe(e Event) { b.events = append(b.events, e) }
 
 // try runs one turn.
-func (b *bed) try(ctx context.Context, text string) (*Result, error) {
+func (b *testBed) try(ctx context.Context, text string) (*Result, error) {
 	b.t.Helper()
 	if err := b.bus.Set(slices.Clone(b.hooks)); err != nil {
 		b.t.Fatal(err)
@@ -110,7 +110,7 @@ func (b *bed) try(ctx context.Context, text string) (*Result, error) {
 }
 
 // run runs one turn that must succeed.
-func (b *bed) run(text string) *Result {
+func (b *testBed) run(text string) *Result {
 	b.t.Helper()
 	result, err := b.try(b.t.Context(), text)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *bed) run(text string) *Result {
 }
 
 // transcript returns the log, one message a line.
-func (b *bed) transcript() string { return lines(b.log.Messages()) }
+func (b *testBed) transcript() string { return lines(b.log.Messages()) }
 
 func lines(messages []model.Message) string {
 	var out []string
@@ -138,7 +138,7 @@ func lines(messages []model.Message) string {
 }
 
 // of returns the events of a type.
-func (b *bed) of(t EventType) []Event {
+func (b *testBed) of(t EventType) []Event {
 	return slices.DeleteFunc(slices.Clone(b.events), func(e Event) bool { return e.Type != t })
 }
 

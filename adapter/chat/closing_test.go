@@ -15,7 +15,7 @@ import (
 
 func TestFinal(t *testing.T) {
 	t.Run("the answer is returned, stored and shown as plugins changed it", func(t *testing.T) {
-		b := newBed(t, say("yes"))
+		b := newTestBed(t, say("yes"))
 		b.answer("sign", hook.TurnFinal, hook.Reply{Set: set("text", "yes -- me")})
 		result := b.run("hi")
 		shown := b.of(ModelReplied)
@@ -24,14 +24,14 @@ func TestFinal(t *testing.T) {
 		}
 	})
 	t.Run("turn.final is not fired for an empty answer", func(t *testing.T) {
-		b := newBed(t, say(""))
+		b := newTestBed(t, say(""))
 		b.run("hi")
 		if slices.Contains(b.fired, string(hook.TurnFinal)) {
 			t.Errorf("fired %q", b.fired)
 		}
 	})
 	t.Run("a refused answer is neither stored nor returned", func(t *testing.T) {
-		b := newBed(t, say("yes"))
+		b := newTestBed(t, say("yes"))
 		b.answer("censor", hook.TurnFinal, hook.Reply{Verdict: hook.Deny, Reason: "no"})
 		if result := b.run("hi"); !result.Skipped || result.Text != "" || b.transcript() != "user: hi" {
 			t.Errorf("%+v, transcript %q", result, b.transcript())
@@ -39,7 +39,7 @@ func TestFinal(t *testing.T) {
 	})
 	t.Run("a plugin whose failure aborts ends the turn with its error, and the text is neither shown nor stored", func(t *testing.T) {
 		for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
-			b := newBed(t, say("yes"))
+			b := newTestBed(t, say("yes"))
 			h := b.plug("broken", point, func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") })
 			h.OnFailure = hook.ActionAbort
 			result, err := b.try(t.Context(), "hi")
@@ -55,7 +55,7 @@ func TestFinal(t *testing.T) {
 
 func TestDone(t *testing.T) {
 	t.Run("turn.done has the text, the tools, the time and no error", func(t *testing.T) {
-		b := newBed(t, say("", call("1", "look", `{}`)), say("seen"))
+		b := newTestBed(t, say("", call("1", "look", `{}`)), say("seen"))
 		b.says("look", "a tree")
 		done := b.tap(hook.TurnDone)
 		b.run("hi")
@@ -72,14 +72,14 @@ func TestDone(t *testing.T) {
 		}
 	})
 	t.Run("turn.done has the error of a turn that failed", func(t *testing.T) {
-		b := newBed(t, fail(errors.New("boom")))
+		b := newTestBed(t, fail(errors.New("boom")))
 		done := b.tap(hook.TurnDone)
 		if _, err := b.try(t.Context(), "hi"); err == nil || done.field(0, "error") != `"boom"` || done.field(0, "tools") != "[]" {
 			t.Errorf("%v, error %s, tools %s", err, done.field(0, "error"), done.field(0, "tools"))
 		}
 	})
 	t.Run("session.idle has the transcript", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		idle := b.tap(hook.SessionIdle)
 		b.run("hi")
 		want := `[{"role":"user","content":"hi"},{"role":"assistant","content":"done"}]`
@@ -88,7 +88,7 @@ func TestDone(t *testing.T) {
 		}
 	})
 	t.Run("session.end names the session", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		end := b.tap(hook.SessionEnd)
 		if err := b.bus.Set(b.hooks); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestSteps(t *testing.T) {
 		return &model.Response{Text: "on", ToolCalls: []model.ToolCall{{Name: "look"}}}, nil
 	}
 	t.Run("the prompt of the last call says that it is the last", func(t *testing.T) {
-		b := newBed(t, endless)
+		b := newTestBed(t, endless)
 		b.says("look", "")
 		b.Steps = 2
 		result := b.run("hi")
@@ -114,7 +114,7 @@ func TestSteps(t *testing.T) {
 		}
 	})
 	t.Run("a model that asks for more is stopped, and every call has a result", func(t *testing.T) {
-		b := newBed(t, endless, endless, endless)
+		b := newTestBed(t, endless, endless, endless)
 		b.says("look", "")
 		b.Steps = 2
 		result, err := b.try(t.Context(), "hi")
@@ -129,7 +129,7 @@ func TestSteps(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Run("events come in order, with session, turn and time", func(t *testing.T) {
-		b := newBed(t, say("let me", call("1", "look", `{}`)), say("seen it"))
+		b := newTestBed(t, say("let me", call("1", "look", `{}`)), say("seen it"))
 		b.tool("look", func(_ context.Context, c Call) (ToolResult, error) {
 			c.Progress("looking")
 			return ToolResult{Output: "a tree", Success: true}, nil
@@ -152,7 +152,7 @@ func TestEvents(t *testing.T) {
 		}
 	})
 	t.Run("a result prints as programs expect it", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		text, err := json.Marshal(b.run("hi"))
 		want := `{"session_id":"ses_1","text":"done","skipped":false,"tools":[],"error":null,"turn":"turn_1","status":"done","usage":{"input":10,"output":2}}`
 		if err != nil || string(text) != want {

@@ -26,7 +26,7 @@ func talk(n int) []model.Message {
 }
 
 // compactNow compacts as if the user had asked for it.
-func (b *bed) compactNow(strategy string) (*session.Compaction, error) {
+func (b *testBed) compactNow(strategy string) (*session.Compaction, error) {
 	b.t.Helper()
 	if err := b.bus.Set(b.hooks); err != nil {
 		b.t.Fatal(err)
@@ -34,7 +34,7 @@ func (b *bed) compactNow(strategy string) (*session.Compaction, error) {
 	return b.CompactNow(b.t.Context(), b.turn(""), strategy)
 }
 
-func (b *bed) compacted(strategy string) *session.Compaction {
+func (b *testBed) compacted(strategy string) *session.Compaction {
 	b.t.Helper()
 	c, err := b.compactNow(strategy)
 	if err != nil {
@@ -43,9 +43,9 @@ func (b *bed) compacted(strategy string) *session.Compaction {
 	return c
 }
 
-// newTalk returns a bed with a conversation of three exchanges.
-func newTalk(t *testing.T, replies ...play) *bed {
-	b := newBed(t, replies...)
+// newTalk returns a testBed with a conversation of three exchanges.
+func newTalk(t *testing.T, replies ...play) *testBed {
+	b := newTestBed(t, replies...)
 	b.log = NewMemoryLog(talk(3)...)
 	return b
 }
@@ -127,7 +127,7 @@ func TestStrategies(t *testing.T) {
 	})
 	t.Run("an empty transcript and one exchange cannot be compacted", func(t *testing.T) {
 		for _, log := range []*MemoryLog{NewMemoryLog(), NewMemoryLog(talk(1)...)} {
-			b := newBed(t)
+			b := newTestBed(t)
 			b.log = log
 			if _, err := b.compactNow(StrategyDrop); !errors.Is(err, ErrNothingToCompact) {
 				t.Errorf("error %v", err)
@@ -226,9 +226,9 @@ func TestCompactorPlugins(t *testing.T) {
 	})
 }
 
-// newLong returns a bed whose conversation fills the model's window.
-func newLong(t *testing.T, replies ...play) *bed {
-	b := newBed(t, replies...)
+// newLong returns a testBed whose conversation fills the model's window.
+func newLong(t *testing.T, replies ...play) *testBed {
+	b := newTestBed(t, replies...)
 	messages := talk(20)
 	for i := range messages {
 		messages[i].Content += strings.Repeat(" and so on", 40)
@@ -279,7 +279,7 @@ func TestAutomaticCompaction(t *testing.T) {
 				return &model.Response{ToolCalls: []model.ToolCall{call("1", "look", `{}`)}, Usage: model.Usage{Input: used}}, nil
 			}
 		}
-		b := newBed(t, look(10), look(90_000), say("answer"))
+		b := newTestBed(t, look(10), look(90_000), say("answer"))
 		b.says("look", "a tree")
 		b.Compact = CompactOptions{Strategy: StrategyCheckpoint, Keep: 1}
 		if result := b.run("and now?"); result.Text != "answer" || len(b.log.Compactions()) != 0 {
@@ -300,7 +300,7 @@ func TestAutomaticCompaction(t *testing.T) {
 		}
 	})
 	t.Run("one message that is too long by itself is an error, not a loop", func(t *testing.T) {
-		b := newBed(t, fail(model.ErrTooLong), say("never"))
+		b := newTestBed(t, fail(model.ErrTooLong), say("never"))
 		if _, err := b.try(t.Context(), strings.Repeat("x", 1000)); !errors.Is(err, model.ErrTooLong) || len(b.player.requests) != 1 {
 			t.Errorf("%v after %d requests", err, len(b.player.requests))
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // shown returns everything of a turn that an observer reads, except for the trace.
-func (b *bed) shown() string {
+func (b *testBed) shown() string {
 	var all strings.Builder
 	for _, e := range b.events {
 		if e.Type == TextDelta || e.Type == ModelReplied {
@@ -35,7 +35,7 @@ func upper(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 	for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
 		t.Run(string(point), func(t *testing.T) {
-			b := newBed(t, say("the secret word"))
+			b := newTestBed(t, say("the secret word"))
 			b.plug("upper", point, upper)
 			result := b.run("hi")
 			if got := b.of(TextDelta); len(got) != 0 {
@@ -66,7 +66,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 		}
 	})
 	t.Run("plugins that only observe hold nothing", func(t *testing.T) {
-		b := newBed(t, say("word by word"))
+		b := newTestBed(t, say("word by word"))
 		b.tap(hook.TurnFinal)
 		b.hooks[0].Observer = true
 		if b.run("hi"); len(b.of(TextDelta)) != 3 || len(b.of(TextHeld)) != 0 {
@@ -74,7 +74,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 		}
 	})
 	t.Run("plugins that only observe hold a reply if their failure discards it", func(t *testing.T) {
-		b := newBed(t, say("word by word"))
+		b := newTestBed(t, say("word by word"))
 		h := b.plug("archive", hook.TurnFinal, func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, errors.New("the disk is full")
 		})
@@ -84,7 +84,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 		}
 	})
 	t.Run("plugins that are not chosen for the session hold nothing", func(t *testing.T) {
-		b := newBed(t, say("word by word"))
+		b := newTestBed(t, say("word by word"))
 		b.plug("upper", hook.TurnFinal, upper)
 		ctx := hook.WithChoice(t.Context(), hook.Choice{Dialect: "test", Plugins: []string{"other"}})
 		if _, err := b.try(ctx, "hi"); err != nil || len(b.of(TextDelta)) != 3 {
@@ -92,7 +92,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 		}
 	})
 	t.Run("plugins at other points hold nothing", func(t *testing.T) {
-		b := newBed(t, say("word by word"))
+		b := newTestBed(t, say("word by word"))
 		b.tap(hook.TurnInput)
 		b.tap(hook.TurnDone)
 		if b.run("hi"); len(b.of(TextDelta)) != 3 {
@@ -100,7 +100,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 		}
 	})
 	t.Run("a retry counts the held text from zero", func(t *testing.T) {
-		b := newBed(t, func(_ context.Context, _ *model.Request, stream func(model.Delta)) (*model.Response, error) {
+		b := newTestBed(t, func(_ context.Context, _ *model.Request, stream func(model.Delta)) (*model.Response, error) {
 			stream(model.Delta{Text: "the sec"})
 			stream(model.Delta{Retry: &model.Retry{Attempt: 2}})
 			stream(model.Delta{Text: "hé"})
@@ -117,7 +117,7 @@ func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 // TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen: a reply that is cut off is not shown. It
 // is not stored either, because a resumed session would show it.
 func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
-	silent := func(t *testing.T, b *bed, result *Result, err error) {
+	silent := func(t *testing.T, b *testBed, result *Result, err error) {
 		t.Helper()
 		if !errors.Is(err, context.Canceled) || result.Status != session.Interrupted || result.Text != "" {
 			t.Errorf("%+v, %v", result, err)
@@ -128,7 +128,7 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 	}
 	t.Run("while the model talks", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
-		b := newBed(t, hang("the secret", interrupt))
+		b := newTestBed(t, hang("the secret", interrupt))
 		b.plug("upper", hook.TurnFinal, upper)
 		done := b.tap(hook.TurnDone)
 		result, err := b.try(ctx, "hi")
@@ -140,7 +140,7 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 	for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
 		t.Run("while a plugin has the reply: "+string(point), func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
-			b := newBed(t, say("the secret"))
+			b := newTestBed(t, say("the secret"))
 			b.plug("slow", point, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
 				interrupt()
 				<-ctx.Done()
@@ -151,7 +151,7 @@ func TestAnInterruptedTurnShowsNothingThatPluginsHaveNotSeen(t *testing.T) {
 		})
 	}
 	t.Run("a turn that a plugin's failure ended shows nothing either", func(t *testing.T) {
-		b := newBed(t, say("the secret"))
+		b := newTestBed(t, say("the secret"))
 		b.plug("broken", hook.TurnFinal, func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, errors.New("no")
 		}).OnFailure = hook.ActionAbort

@@ -27,7 +27,7 @@ func hang(text string, hung func()) play {
 func TestInterrupt(t *testing.T) {
 	t.Run("the streamed text is stored and marked", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
-		b := newBed(t, hang("once upon a", interrupt))
+		b := newTestBed(t, hang("once upon a", interrupt))
 		result, err := b.try(ctx, "tell me a story")
 		if !errors.Is(err, context.Canceled) || result.Status != session.Interrupted || result.Error == nil || *result.Error != "interrupted" {
 			t.Errorf("%+v, %v", result, err)
@@ -38,7 +38,7 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("nothing is stored if nothing was streamed", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
-		b := newBed(t, hang("", interrupt))
+		b := newTestBed(t, hang("", interrupt))
 		if _, err := b.try(ctx, "hi"); err == nil || b.transcript() != "user: hi" {
 			t.Errorf("%v, transcript %q", err, b.transcript())
 		}
@@ -46,7 +46,7 @@ func TestInterrupt(t *testing.T) {
 	t.Run("the error has the cause", func(t *testing.T) {
 		lost := errors.New("somebody else took the session")
 		ctx, interrupt := context.WithCancelCause(t.Context())
-		b := newBed(t, hang("", func() { interrupt(lost) }))
+		b := newTestBed(t, hang("", func() { interrupt(lost) }))
 		result, err := b.try(ctx, "hi")
 		if !errors.Is(err, lost) || *result.Error != "interrupted: "+lost.Error() {
 			t.Errorf("%+v, %v", result, err)
@@ -106,7 +106,7 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("turn.done fires, in a context that has not ended", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
-		b := newBed(t, hang("", interrupt))
+		b := newTestBed(t, hang("", interrupt))
 		var alive error
 		b.plug("watcher", hook.TurnDone, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
 			alive = ctx.Err()
@@ -119,7 +119,7 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("a running observer is interrupted, and the text is stored", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
-		b := newBed(t, say("the end"))
+		b := newTestBed(t, say("the end"))
 		b.plug("slow", hook.TurnFinal, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
 			interrupt()
 			<-ctx.Done()
@@ -137,7 +137,7 @@ func TestTheWaitAtTurnDoneIsLimited(t *testing.T) {
 	told := func(t *testing.T, interruptAfter time.Duration) (took time.Duration) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
-		b := newBed(t)
+		b := newTestBed(t)
 		b.plug("deaf", hook.TurnDone, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
 			began := time.Now()
 			if interruptAfter > 0 {

@@ -21,7 +21,7 @@ var providers = map[string]func(testing.TB, ...modeltest.Reply) *modeltest.Serve
 }
 
 // eachProvider runs a test with both formats.
-func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *bed, srv *modeltest.Server)) {
+func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *testBed, srv *modeltest.Server)) {
 	for name, start := range providers {
 		t.Run(rule+"/"+name, func(t *testing.T) {
 			srv := start(t)
@@ -31,7 +31,7 @@ func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *bed, sr
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := newBed(t)
+			b := newTestBed(t)
 			b.Model = m
 			check(t, b, srv)
 		})
@@ -43,7 +43,7 @@ func eachProvider(t *testing.T, rule string, check func(t *testing.T, b *bed, sr
 func last(srv *modeltest.Server) string { return string(srv.Last().Body) }
 
 func TestProviders(t *testing.T) {
-	eachProvider(t, "a turn with several tools in one reply", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "a turn with several tools in one reply", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "let me look", Input: 10, Output: 5, Tools: []modeltest.Tool{
 			{ID: "c1", Name: "read", Arguments: `{"path":"a"}`}, {ID: "c2", Name: "notes_search", Arguments: `{"path":"b"}`}}},
 			modeltest.Reply{Text: "both are there", Input: 20, Output: 3})
@@ -60,7 +60,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("the results were not sent: %s", asked)
 		}
 	})
-	eachProvider(t, "a tool whose name has a dot", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "a tool whose name has a dot", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		b.echo("notes.search")
 		srv.Add(modeltest.Reply{Text: "hello"})
 		b.run("hi")
@@ -68,7 +68,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("asked with a name that providers refuse: %s", asked)
 		}
 	})
-	eachProvider(t, "the model is told that its arguments are not JSON", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "the model is told that its arguments are not JSON", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Tools: []modeltest.Tool{{ID: "c1", Name: "read", Arguments: `{"path":`}}}, modeltest.Reply{Text: "sorry"})
 		b.echo("read")
 		result := b.run("read")
@@ -76,27 +76,27 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%+v, asked %s", result, last(srv))
 		}
 	})
-	eachProvider(t, "after an error in mid-stream the model is called again, and the streamed text is discarded", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "after an error in mid-stream the model is called again, and the streamed text is discarded", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "half a", Error: "overloaded_error"}, modeltest.Reply{Text: "whole"})
 		result := b.run("hi")
 		if result.Text != "whole" || len(b.of(Retrying)) != 1 || b.transcript() != "user: hi\nassistant: whole" {
 			t.Errorf("%+v, %d retries, transcript %q", result, len(b.of(Retrying)), b.transcript())
 		}
 	})
-	eachProvider(t, "after 429 the model is called again", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "after 429 the model is called again", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Status: 429, Error: "rate_limit_error", Header: map[string]string{"Retry-After-Ms": "1"}}, modeltest.Reply{Text: "hello"})
 		if result := b.run("hi"); result.Text != "hello" || len(b.of(Retrying)) != 1 {
 			t.Errorf("%+v, %d retries", result, len(b.of(Retrying)))
 		}
 	})
-	eachProvider(t, "401 fails the turn without the key in the error", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "401 fails the turn without the key in the error", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Status: 401, Error: "authentication_error"})
 		result, err := b.try(t.Context(), "hi")
 		if !errors.Is(err, model.ErrAuth) || result.Status != session.Failed || strings.Contains(*result.Error, "key-of-the-test") {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	eachProvider(t, "the text that arrived before an interruption is stored", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "the text that arrived before an interruption is stored", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "once upon", Hang: true})
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
@@ -111,7 +111,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%+v, %v, transcript %q", result, err, b.transcript())
 		}
 	})
-	eachProvider(t, "an interrupted conversation can be continued", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "an interrupted conversation can be continued", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Text: "I will", Tools: []modeltest.Tool{{ID: "c1", Name: "wait", Arguments: `{}`}}}, modeltest.Reply{Text: "gone on"})
 		ctx, interrupt := context.WithCancel(t.Context())
 		b.tool("wait", func(ctx context.Context, _ Call) (ToolResult, error) {
@@ -126,7 +126,7 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%+v, asked %s", result, last(srv))
 		}
 	})
-	eachProvider(t, "the last call of a turn still names the tools", func(t *testing.T, b *bed, srv *modeltest.Server) {
+	eachProvider(t, "the last call of a turn still names the tools", func(t *testing.T, b *testBed, srv *modeltest.Server) {
 		srv.Add(modeltest.Reply{Tools: []modeltest.Tool{{ID: "c1", Name: "read", Arguments: `{}`}}}, modeltest.Reply{Text: "that is all"})
 		b.echo("read")
 		b.Steps = 2

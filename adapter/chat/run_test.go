@@ -14,7 +14,7 @@ import (
 
 func TestTurn(t *testing.T) {
 	t.Run("the points come in their order", func(t *testing.T) {
-		b := newBed(t, say("let me see", call("1", "look", `{}`)), say("I saw"))
+		b := newTestBed(t, say("let me see", call("1", "look", `{}`)), say("I saw"))
 		b.says("look", "a tree")
 		b.run("what is there?")
 		want := "session.start turn.begin turn.input prompt.context prompt.send model.reply " +
@@ -24,7 +24,7 @@ func TestTurn(t *testing.T) {
 		}
 	})
 	t.Run("everything said is stored, in order", func(t *testing.T) {
-		b := newBed(t, say("let me see", call("1", "look", `{"at":1}`)), say("I saw"))
+		b := newTestBed(t, say("let me see", call("1", "look", `{"at":1}`)), say("I saw"))
 		b.says("look", "a tree")
 		result := b.run("what is there?")
 		want := "user: what is there?\nassistant: let me see look{\"at\":1}\ntool: a tree\nassistant: I saw"
@@ -36,7 +36,7 @@ func TestTurn(t *testing.T) {
 		}
 	})
 	t.Run("the user's message is stored before the model is called", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		var then string
 		b.player.replies = []play{func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
 			then = b.transcript()
@@ -51,7 +51,7 @@ func TestTurn(t *testing.T) {
 		}
 	})
 	t.Run("all events have the turn's request and its session", func(t *testing.T) {
-		b := newBed(t, say("", call("1", "look", `{}`)), say("seen"))
+		b := newTestBed(t, say("", call("1", "look", `{}`)), say("seen"))
 		b.says("look", "a tree")
 		for _, p := range []hook.Point{hook.TurnBegin, hook.ToolBefore, hook.ToolAfter, hook.TurnFinal, hook.TurnDone} {
 			tap := b.tap(p)
@@ -80,7 +80,7 @@ func TestTurn(t *testing.T) {
 
 func TestOpening(t *testing.T) {
 	t.Run("session.start fires on an empty transcript only", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		tap := b.tap(hook.SessionStart)
 		b.run("one")
 		b.run("two")
@@ -89,7 +89,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 	t.Run("the injected text opens the conversation", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("notes", hook.SessionStart, hook.Reply{Set: set("inject", "remember the milk")})
 		b.run("hi")
 		if got := lines(b.player.requests[0].Messages); got != "system: remember the milk\nuser: hi" {
@@ -97,7 +97,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 	t.Run("a refusal at turn.begin skips the turn and says why", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("gate", hook.TurnBegin, hook.Reply{Verdict: hook.Deny, Reason: "not on Sundays", Suggest: "wait"})
 		done := b.tap(hook.TurnDone)
 		result := b.run("hi")
@@ -109,7 +109,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 	t.Run("a dropped message is not sent", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("filter", hook.TurnInput, hook.Reply{Verdict: hook.Skip})
 		result := b.run("/own command")
 		if !result.Skipped || len(b.player.requests) != 0 || b.transcript() != "" || !strings.Contains(result.Reason, "filter") {
@@ -117,7 +117,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 	t.Run("a rewritten message is stored and sent", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("tidy", hook.TurnInput, hook.Reply{Set: set("message", "tidy")})
 		context := b.tap(hook.PromptContext)
 		b.run("  untidy ")
@@ -126,7 +126,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 	t.Run("stop at turn.input ends the chain, not the turn", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("last", hook.TurnInput, hook.Reply{Verdict: hook.Stop, Set: set("message", "mine")})
 		later := b.tap(hook.TurnInput)
 		if result := b.run("hi"); result.Skipped || later.count() != 0 || b.transcript() != "user: mine\nassistant: done" {
@@ -134,7 +134,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 	t.Run("an empty message is not sent", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		if result := b.run(" \n"); !result.Skipped || len(b.player.requests) != 0 {
 			t.Errorf("%+v", result)
 		}
@@ -143,7 +143,7 @@ func TestOpening(t *testing.T) {
 
 func TestPrompt(t *testing.T) {
 	t.Run("the default names the working directory, and another prompt replaces it", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.run("hi")
 		b.Prompt = "You are a pirate."
 		b.run("hi")
@@ -153,7 +153,7 @@ func TestPrompt(t *testing.T) {
 		}
 	})
 	t.Run("the context is built once a turn and comes after the base prompt", func(t *testing.T) {
-		b := newBed(t, say("", call("1", "look", `{}`)))
+		b := newTestBed(t, say("", call("1", "look", `{}`)))
 		b.says("look", "")
 		b.Prompt = "Base."
 		n := 0
@@ -172,7 +172,7 @@ func TestPrompt(t *testing.T) {
 		}
 	})
 	t.Run("prompt.send fires before each call, with the prompt as built", func(t *testing.T) {
-		b := newBed(t, say("", call("1", "look", `{}`)))
+		b := newTestBed(t, say("", call("1", "look", `{}`)))
 		b.says("look", "")
 		b.Prompt = "Base."
 		b.plug("more", hook.PromptSend, func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
@@ -185,14 +185,14 @@ func TestPrompt(t *testing.T) {
 		}
 	})
 	t.Run("stop at prompt.send ends the chain, not the turn", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("last", hook.PromptSend, hook.Reply{Verdict: hook.Stop, Set: set("base_prompt", "Mine.")})
 		if result := b.run("hi"); result.Skipped || b.player.requests[0].System != "Mine." {
 			t.Errorf("%+v, prompt %q", result, b.player.requests[0].System)
 		}
 	})
 	t.Run("deny at prompt.send refuses the turn, and the user's message stays", func(t *testing.T) {
-		b := newBed(t)
+		b := newTestBed(t)
 		b.answer("budget", hook.PromptSend, hook.Reply{Verdict: hook.Deny, Reason: "too dear"})
 		if result := b.run("hi"); !result.Skipped || result.Reason != "too dear" || b.transcript() != "user: hi" || len(b.player.requests) != 0 {
 			t.Errorf("%+v, transcript %q", result, b.transcript())
@@ -202,7 +202,7 @@ func TestPrompt(t *testing.T) {
 
 func TestReply(t *testing.T) {
 	t.Run("plugins change the text that is stored and shown", func(t *testing.T) {
-		b := newBed(t, say("a secret"))
+		b := newTestBed(t, say("a secret"))
 		b.answer("redact", hook.ModelReply, hook.Reply{Set: set("text", "a [redacted]")})
 		result := b.run("hi")
 		if result.Text != "a [redacted]" || !strings.HasSuffix(b.transcript(), "assistant: a [redacted]") {
@@ -213,7 +213,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	t.Run("plugins change the tool calls that are run", func(t *testing.T) {
-		b := newBed(t, say("", call("1", "look", `{}`)))
+		b := newTestBed(t, say("", call("1", "look", `{}`)))
 		b.says("listen", "a bird")
 		b.answer("swap", hook.ModelReply, hook.Reply{Set: raw("tool_calls", `[{"name":"listen","arguments":"{\"to\":1}"}]`)})
 		b.hooks[0].Match = func(ev *hook.Event) bool { return string(ev.Payload.Get("tool_calls")) != "[]" }
@@ -223,7 +223,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	t.Run("invalid tool calls from a plugin are not run", func(t *testing.T) {
-		b := newBed(t, say("", call("1", "look", `{}`)))
+		b := newTestBed(t, say("", call("1", "look", `{}`)))
 		b.says("look", "never")
 		b.answer("clumsy", hook.ModelReply, hook.Reply{Set: raw("tool_calls", `{"name":"look"}`)})
 		if result, err := b.try(t.Context(), "hi"); err == nil || len(result.Tools) != 0 || result.Status != session.Failed {
@@ -231,7 +231,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	t.Run("a refused reply is neither stored nor shown", func(t *testing.T) {
-		b := newBed(t, say("how to build a bomb", call("1", "look", `{}`)))
+		b := newTestBed(t, say("how to build a bomb", call("1", "look", `{}`)))
 		b.answer("censor", hook.ModelReply, hook.Reply{Verdict: hook.Deny, Reason: "no"})
 		result := b.run("hi")
 		if !result.Skipped || result.Reason != "no" || result.Text != "" || b.transcript() != "user: hi" {
@@ -242,7 +242,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	t.Run("a provider that refuses to answer is an error", func(t *testing.T) {
-		b := newBed(t, func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
+		b := newTestBed(t, func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
 			return &model.Response{Stop: model.StopRefusal}, nil
 		})
 		if _, err := b.try(t.Context(), "hi"); !errors.Is(err, errRefused) {
@@ -250,7 +250,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	t.Run("a retry discards the streamed text", func(t *testing.T) {
-		b := newBed(t, func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
+		b := newTestBed(t, func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
 			stream(model.Delta{Text: "half a"})
 			stream(model.Delta{Retry: &model.Retry{Attempt: 2, Err: errors.New("connection lost")}})
 			return say("whole")(ctx, req, stream)

@@ -15,11 +15,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// newToolBed returns a bed whose model calls tools once and then ends the turn.
-func newToolBed(t *testing.T, calls ...model.ToolCall) *bed { return newBed(t, say("", calls...)) }
+// newToolBed returns a testBed whose model calls tools once and then ends the turn.
+func newToolBed(t *testing.T, calls ...model.ToolCall) *testBed {
+	return newTestBed(t, say("", calls...))
+}
 
 // one returns the use of the only tool call.
-func (b *bed) one() ToolUse {
+func (b *testBed) one() ToolUse {
 	b.t.Helper()
 	result := b.run("hi")
 	if len(result.Tools) != 1 {
@@ -29,7 +31,7 @@ func (b *bed) one() ToolUse {
 }
 
 // echo adds a tool that returns how it was called.
-func (b *bed) echo(name string) *Tool {
+func (b *testBed) echo(name string) *Tool {
 	return b.tool(name, func(_ context.Context, c Call) (ToolResult, error) {
 		return ToolResult{Output: name + string(c.Arguments), Success: true}, nil
 	})

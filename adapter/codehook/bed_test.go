@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A bed is a host whose plugins are Go functions, behind a real bus.
-type bed struct {
+// A testBed is a host whose plugins are Go functions, behind a real bus.
+type testBed struct {
 	bus   hook.Bus
 	fired []hook.Event // the events that plugins received, in order
 }
@@ -20,10 +20,10 @@ type bed struct {
 // plays is the function of a plugin at a point.
 type plays func(ev *hook.Event) (hook.Reply, error)
 
-// newBed returns a bed with one plugin, called guard, that has these functions.
-func newBed(t testing.TB, parts map[hook.Point]plays, on ...hook.Action) *bed {
+// newTestBed returns a testBed with one plugin, called guard, that has these functions.
+func newTestBed(t testing.TB, parts map[hook.Point]plays, on ...hook.Action) *testBed {
 	t.Helper()
-	b := &bed{}
+	b := &testBed{}
 	var hooks []hook.Hook
 	for point, play := range parts {
 		h := hook.Hook{Plugin: "guard", Dialect: "test", Name: string(point), Point: point,
@@ -42,7 +42,7 @@ func newBed(t testing.TB, parts map[hook.Point]plays, on ...hook.Action) *bed {
 	return b
 }
 
-func (b *bed) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Outcome, error) {
+func (b *testBed) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Outcome, error) {
 	data, ok := payload.(json.RawMessage)
 	if !ok {
 		return nil, errors.New("the payload is not raw JSON")
@@ -92,7 +92,7 @@ func parse(t testing.TB, agent codehook.Agent, event, data string) *codehook.Mom
 }
 
 // seen returns the event that a plugin received at a point.
-func (b *bed) seen(t testing.TB, point hook.Point) rawjson.Object {
+func (b *testBed) seen(t testing.TB, point hook.Point) rawjson.Object {
 	t.Helper()
 	for _, ev := range b.fired {
 		if ev.Point == point {

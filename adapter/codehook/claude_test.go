@@ -23,7 +23,7 @@ func TestClaude(t *testing.T) {
 			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"pwd","description":"look","timeout":7000}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := parse(t, codehook.Claude, "", c.data).Fire(t.Context(), newBed(t, c.parts))
+			got := parse(t, codehook.Claude, "", c.data).Fire(t.Context(), newTestBed(t, c.parts))
 			want := c.want
 			if want != "" {
 				want += "\n"

@@ -27,9 +27,9 @@ func FuzzAnswer(tf *testing.F) {
 			return
 		}
 		b := all[int(n)%len(all)]
-		host := newBed(t, b.parts)
+		host := newTestBed(t, b.parts)
 		if b.on != "" {
-			host = newBed(t, b.parts, b.on)
+			host = newTestBed(t, b.parts, b.on)
 		}
 		r := m.Fire(t.Context(), host)
 		j := judge{agent: m.Agent, event: m.Event, answer: r.Answer}

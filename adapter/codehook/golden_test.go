@@ -35,9 +35,9 @@ func TestAnswers(t *testing.T) {
 }
 
 func show(t *testing.T, out *strings.Builder, s sample, b behaviour) {
-	host := newBed(t, b.parts)
+	host := newTestBed(t, b.parts)
 	if b.on != "" {
-		host = newBed(t, b.parts, b.on)
+		host = newTestBed(t, b.parts, b.on)
 	}
 	r := s.parse(t).Fire(t.Context(), host)
 	if s.quiet(r.Answer) && len(r.Notes) == 0 {

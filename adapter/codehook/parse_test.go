@@ -130,7 +130,7 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		host := newBed(t, everywhere(says(hook.Deny, because)))
+		host := newTestBed(t, everywhere(says(hook.Deny, because)))
 		r := m.Fire(t.Context(), host)
 		if silent := len(host.fired) == 0; silent != c.silent || silent != (len(m.Points()) == 0) {
 			t.Errorf("%s: fired %v, points %v", c.name, host.fired, m.Points())
@@ -163,7 +163,7 @@ func TestWhatPluginsSee(t *testing.T) {
 		{codehook.Cursor, "", `{"hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{"command":"ls","cwd":"/w","timeout":10000}}`, "shell", "Shell", `{"cmd":"ls","timeout":10,"cwd":"/w"}`},
 		{codehook.OpenCode, "", `{"event":"tool.execute.before","input":{"tool":"edit"},"output":{"args":{"filePath":"a","oldString":"x","newString":"y","replaceAll":true}}}`, "edit_file", "edit", `{"path":"a","old":"x","new":"y","all":true}`},
 	} {
-		host := newBed(t, map[hook.Point]plays{hook.ToolBefore: set()})
+		host := newTestBed(t, map[hook.Point]plays{hook.ToolBefore: set()})
 		parse(t, c.agent, c.event, c.data).Fire(t.Context(), host)
 		seen := host.seen(t, hook.ToolBefore)
 		got := []string{text(seen, "tool"), text(seen, "host_tool"), string(seen.Get("arguments")), text(seen, "host")}
@@ -189,7 +189,7 @@ func TestRewrittenInput(t *testing.T) {
 		{"a field with the name of one of ours", `{"command":"ls","cmd":"hidden"}`, `{"cmd":"pwd"}`, `{"command":"pwd","cmd":"hidden"}`},
 	} {
 		data := fmt.Sprintf(`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":%s}`, c.input)
-		r := parse(t, codehook.Claude, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", c.args)}))
+		r := parse(t, codehook.Claude, "", data).Fire(t.Context(), newTestBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", c.args)}))
 		want := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":` + c.want + "}}\n"
 		if r.Answer.Stdout != want {
 			t.Errorf("%s:\ngot  %swant %s", c.name, r.Answer.Stdout, want)
@@ -204,7 +204,7 @@ func TestInvalidArgumentsAreDenied(t *testing.T) {
 			if s.what != "call" {
 				continue
 			}
-			r := s.parse(t).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", args)}))
+			r := s.parse(t).Fire(t.Context(), newTestBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", args)}))
 			if v := s.judge(t, r.Answer); !isDenied("guard")(v) {
 				t.Errorf("%s, %s: %+v", s.name, args, r.Answer)
 			}
@@ -216,7 +216,7 @@ func TestInvalidArgumentsAreDenied(t *testing.T) {
 // character, with a note.
 func TestContextForCopilotIsCut(t *testing.T) {
 	data := `{"hook_event_name":"SessionStart"}`
-	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
+	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newTestBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
 	o, err := one(r.Answer.Stdout)
 	got, _ := o["additionalContext"].(string)
 	if err != nil || len(got) > 10_000 || len(got) < 9_900 || !strings.HasSuffix(got, "ä\n… (cut)") {
@@ -239,7 +239,7 @@ func TestChangesThatCursorIgnoresAreDenied(t *testing.T) {
 		{"MCP:x", `{"a":1,"b":2}`, `{"a":1}`, true}, // fields without a counterpart are kept: nothing changed
 	} {
 		data := fmt.Sprintf(`{"hook_event_name":"preToolUse","tool_name":%q,"tool_input":%s}`, c.tool, c.input)
-		r := parse(t, codehook.Cursor, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", c.args)}))
+		r := parse(t, codehook.Cursor, "", data).Fire(t.Context(), newTestBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", c.args)}))
 		if denied := strings.Contains(r.Answer.Stdout, `"permission":"deny"`); denied == c.runs {
 			t.Errorf("%s %s: %+v", c.tool, c.args, r.Answer)
 		}
@@ -250,7 +250,7 @@ func TestChangesThatCursorIgnoresAreDenied(t *testing.T) {
 func TestCodexNeedsACommand(t *testing.T) {
 	data := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`
 	for _, args := range []string{`{}`, `{"cmd":["ls"]}`, `{"cmd":null}`} {
-		r := parse(t, codehook.Codex, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", args)}))
+		r := parse(t, codehook.Codex, "", data).Fire(t.Context(), newTestBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", args)}))
 		if !strings.Contains(r.Answer.Stdout, `"permissionDecision":"deny"`) {
 			t.Errorf("%s: %+v", args, r.Answer)
 		}
@@ -261,7 +261,7 @@ func TestCodexNeedsACommand(t *testing.T) {
 func TestTheEndIsRefusedOnce(t *testing.T) {
 	data := `{"hook_event_name":"Stop","stop_hook_active":%v,"last_assistant_message":"done"}`
 	for active, want := range map[bool]string{false: "{\"decision\":\"block\",\"reason\":\"refused by plugin guard: no\"}\n", true: ""} {
-		r := parse(t, codehook.Claude, "", fmt.Sprintf(data, active)).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.TurnFinal: says(hook.Deny, "no")}))
+		r := parse(t, codehook.Claude, "", fmt.Sprintf(data, active)).Fire(t.Context(), newTestBed(t, map[hook.Point]plays{hook.TurnFinal: says(hook.Deny, "no")}))
 		if r.Answer.Stdout != want || active == (len(r.Notes) == 0) {
 			t.Errorf("%v: %+v, %q", active, r.Answer, r.Notes)
 		}
@@ -280,7 +280,7 @@ func TestHowATurnEnded(t *testing.T) {
 		{codehook.Cursor, `{"hook_event_name":"stop","status":"aborted"}`, `""`, `"aborted"`},
 		{codehook.Copilot, `{"hook_event_name":"Stop","stop_reason":"end_turn"}`, `""`, "null"},
 	} {
-		host := newBed(t, map[hook.Point]plays{hook.TurnDone: set()})
+		host := newTestBed(t, map[hook.Point]plays{hook.TurnDone: set()})
 		parse(t, c.agent, "", c.data).Fire(t.Context(), host)
 		seen := host.seen(t, hook.TurnDone)
 		if text, fault := string(seen.Get("text")), string(seen.Get("error")); text != c.text || fault != c.fault {
@@ -310,7 +310,7 @@ func TestResultsAsPluginsSeeThem(t *testing.T) {
 		{codehook.Cursor, "", `{"hook_event_name":"postToolUse","tool_name":"Read","tool_output":"plain"}`, "plain", "true", "null"},
 		{codehook.OpenCode, "", `{"event":"tool.execute.after","input":{"tool":"bash"},"output":{"output":"o","metadata":{"exit":1}}}`, "o", "false", `"exit status 1"`},
 	} {
-		host := newBed(t, map[hook.Point]plays{hook.ToolAfter: set()})
+		host := newTestBed(t, map[hook.Point]plays{hook.ToolAfter: set()})
 		r := parse(t, c.agent, c.event, c.data).Fire(t.Context(), host)
 		seen := host.seen(t, hook.ToolAfter)
 		got := []string{text(seen, "result"), string(seen.Get("success")), string(seen.Get("error"))}

@@ -275,7 +275,7 @@ func judgeOne(t *testing.T, s sample, b behaviour) {
 	if b.on != "" {
 		on = append(on, b.on)
 	}
-	host := newBed(t, b.parts, on...)
+	host := newTestBed(t, b.parts, on...)
 	m := s.parse(t)
 	r := m.Fire(t.Context(), host)
 	v := s.judge(t, r.Answer)

@@ -1,6 +1,6 @@
-// Package command takes any command of any program through four points: command.validate,
-// command.before, command.after and command.done. Plugins may rewrite its arguments, answer instead
-// of it, and transform its result.
+// Package command calls plugins at four points of a command, of any program: command.validate,
+// command.before, command.after and command.done. Plugins may rewrite the arguments, answer instead
+// of the command, and transform its result.
 //
 //	Pipeline.Run          pipeline.go
 //	  command.validate    arguments as typed

@@ -31,7 +31,7 @@ type payload struct {
 	Flags     map[string]string `json:"flags"`
 	Result    json.RawMessage   `json:"result"`
 	Timestamp string            `json:"timestamp"`
-	Error     string            `json:"error,omitempty"` // only at command.done: why the command did not come to its end
+	Error     string            `json:"error,omitempty"` // only at command.done: why the command failed or was refused
 }
 
 // A Pipeline takes commands through the plugins of a host.
@@ -165,7 +165,7 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 		return false, fmt.Errorf("%s: %s: plugins left a payload that is not a command: %.200q", c.Name, point, out.Payload)
 	}
 	if point == hook.CommandAfter {
-		c.Name = name // the command has run: plugins cannot hide it from those that are told
+		c.Name = name // the command has run: the plugins at command.done get its real name
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
 	if out.Verdict == hook.Deny || stopped && string(c.Result) == "null" {

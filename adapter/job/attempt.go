@@ -202,8 +202,8 @@ func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload an
 }
 
 // ask fires a point at the plugin that h names. If that plugin cannot be called, the error says
-// why. The callers report every failure, except that of a preflight which is skipped: the host logs
-// a warning of that.
+// why. The callers report every failure, with one exception: if the failure of a preflight is
+// skipped, the host has logged a warning.
 func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
 	if f, ok := host.(Finder); ok {
 		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {

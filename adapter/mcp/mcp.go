@@ -85,11 +85,11 @@ type Server struct {
 	log     *slog.Logger
 	sdk     *sdk.Server
 
-	news chan news // changes that are not handled yet
-	stop func()
-	ctx  context.Context // ends with the server
-	end  context.CancelFunc
-	work sync.WaitGroup
+	changes chan hostChange // changes that are not handled yet
+	stop    func()
+	ctx     context.Context // ends with the server
+	end     context.CancelFunc
+	work    sync.WaitGroup
 
 	calls    atomic.Int64 // in progress, of clients over TCP
 	sessions visitors     // the sessions of clients over HTTP
@@ -100,7 +100,7 @@ type Server struct {
 
 // New returns a server with what the host offers. Close ends it.
 func New(o Options) *Server {
-	s := &Server{options: o, log: o.Logger, news: make(chan news, 64)}
+	s := &Server{options: o, log: o.Logger, changes: make(chan hostChange, 64)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -115,7 +115,7 @@ func New(o Options) *Server {
 	s.sdk.AddReceivingMiddleware(s.recoverRequest)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.stop = o.Host.Watch(s.queueChange)
-	s.sync(news{})
+	s.sync(hostChange{})
 	s.work.Go(func() { s.follow(s.ctx) })
 	return s
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// news is one change in the host.
-type news struct {
+// A hostChange is one change in the host.
+type hostChange struct {
 	kind Kind   // "": unknown
 	uri  string // of a resource whose content has changed
 }
@@ -25,7 +25,7 @@ type shown map[Kind]map[string][]byte
 // tools or offers that is queued updates all of them.
 func (s *Server) queueChange(kind Kind, uri string) {
 	select {
-	case s.news <- news{kind, uri}:
+	case s.changes <- hostChange{kind, uri}:
 	default:
 	}
 }
@@ -36,7 +36,7 @@ func (s *Server) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case n := <-s.news:
+		case n := <-s.changes:
 			if n.kind == Resource {
 				if err := s.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: n.uri}); err != nil {
 					s.log.Debug("clients were not notified of a changed resource", "err", err)
@@ -50,7 +50,7 @@ func (s *Server) follow(ctx context.Context) {
 
 // sync makes the server offer what the host has now. Clients are notified of each difference. They
 // are also notified if a plugin reports a change of a kind without a visible difference.
-func (s *Server) sync(n news) {
+func (s *Server) sync(n hostChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := shown{Tools: {}, Prompts: {}, Resources: {}, Templates: {}}
@@ -90,7 +90,7 @@ func (s *Server) addAll(add map[Kind][]func()) {
 
 // ifNew returns a function that adds a tool or offer if clients do not see it in this form. If the
 // change n is about its kind, the function adds it in any case, which notifies clients.
-func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do func() error) func() {
+func (s *Server) ifNew(kind Kind, name string, definition []byte, n hostChange, do func() error) func() {
 	was, known := s.shown[kind][name]
 	again := n.kind != "" && (n.kind == kind || n.kind == Resources && kind == Templates)
 	if known && !again && bytes.Equal(was, definition) {

@@ -25,8 +25,9 @@ func crashRounds() int {
 	return 2
 }
 
-// once begins a program that must not run twice at once. It takes a lock, which its children hold
-// too. If another program holds the lock, it adds a line to the file named "twice".
+// once is the beginning of a program that must not run twice at the same time. The program takes a
+// lock, which its children hold too. If another process has the lock, the program adds a line to
+// the file "twice".
 const once = `exec 9>"$HOME/lock"; flock -n 9 || echo "$0" >> "$HOME/twice"; echo ran >> "$HOME/ran"; `
 
 // slowAgent runs until it is killed. It ends at once if there is a file named "quick", and fails at
@@ -144,24 +145,25 @@ func (r *crashRig) check() {
 	}
 }
 
-// A ranRun is a run in the output of `job history --json`.
-type ranRun struct {
+// A listedRun is a run in the output of `job history --json`.
+type listedRun struct {
 	ID, Status string
 	Recovered  bool
 	Attempts   []struct{ Result string }
 }
 
-func (r *crashRig) history() []ranRun {
+func (r *crashRig) history() []listedRun {
 	r.t.Helper()
-	var page struct{ Runs []ranRun }
+	var page struct{ Runs []listedRun }
 	if err := json.Unmarshal([]byte(r.next("job", "history", "-n", "1000", "--json")), &page); err != nil {
 		r.t.Fatal(err)
 	}
 	return page.Runs
 }
 
-// recovered checks the last two runs: the older one was cut off, and the newer one is its recovery.
-func (r *crashRig) recovered(round int) {
+// checkRecovery checks the last two runs: the older one was cut off, and the newer one is its
+// recovery.
+func (r *crashRig) checkRecovery(round int) {
 	r.t.Helper()
 	runs := r.history()
 	if len(runs) != 2*(round+1) || runs[0].Status != "succeeded" || !runs[0].Recovered || runs[1].Status != "given_up" || runs[1].Attempts[0].Result != "cut_off" {
@@ -182,7 +184,7 @@ func TestKilledInMidRun(t *testing.T) {
 			write(t, r.home, "quick", "")
 			r.next("job", "run", "slow")
 			r.forget("quick")
-			r.recovered(round)
+			r.checkRecovery(round)
 		}
 		t.Logf("the next command took %v at most", r.most)
 	})
@@ -194,9 +196,9 @@ func TestKilledInMidRun(t *testing.T) {
 			r.await("began")
 			r.kill(cmd)
 			write(t, r.home, "quick", "")
-			r.runOver(s)
+			r.makeRun(s)
 			r.forget("quick")
-			r.recovered(round)
+			r.checkRecovery(round)
 		}
 		t.Logf("the next request took %v at most", r.most)
 	})
@@ -215,11 +217,11 @@ func TestKilledInMidRun(t *testing.T) {
 				r.next("job", "run", "slow")
 			} else {
 				after := serve(t, r.home)
-				r.runOver(after)
+				r.makeRun(after)
 				after.stop()
 			}
 			r.forget("quick")
-			r.recovered(round)
+			r.checkRecovery(round)
 		}
 		t.Logf("the next command took %v at most", r.most)
 	})
@@ -251,7 +253,7 @@ func TestKilledInMidRun(t *testing.T) {
 	t.Run("a command that waits for its next attempt", func(t *testing.T) {
 		r := newCrashRig(t)
 		for round := range crashRounds() {
-			r.waitsForNext("kill", func(cmd *exec.Cmd) { r.kill(cmd) })
+			r.endBetweenAttempts("kill", func(cmd *exec.Cmd) { r.kill(cmd) })
 			runs := r.history()
 			if len(runs) != 2*(round+1) || runs[0].Status != "succeeded" || !runs[0].Recovered || runs[1].Status != "given_up" {
 				t.Fatalf("%+v", runs)
@@ -262,11 +264,11 @@ func TestKilledInMidRun(t *testing.T) {
 	})
 }
 
-// runOver makes a run over HTTP, and waits for its end.
-func (r *crashRig) runOver(s *server) {
+// makeRun makes a run over HTTP, and waits for its end.
+func (r *crashRig) makeRun(s *server) {
 	r.t.Helper()
 	began := time.Now()
-	var run ranRun
+	var run listedRun
 	if status := s.call("POST", "/v1/jobs/slow/run", "{}", &run); status != http.StatusOK {
 		r.t.Fatalf("after a crash: status %d", status)
 	}
@@ -278,9 +280,9 @@ func (r *crashRig) runOver(s *server) {
 	}
 }
 
-// waitsForNext ends a command while it waits for its run's next attempt. Then the next run must
-// succeed.
-func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
+// endBetweenAttempts ends a command while it waits for its run's next attempt. Then the next run
+// must succeed.
+func (r *crashRig) endBetweenAttempts(how string, end func(*exec.Cmd)) {
 	r.t.Helper()
 	write(r.t, r.home, "fail", "")
 	cmd := patchbayIn(r.home, "job", "run", "slow")
@@ -325,7 +327,7 @@ func TestKilledInMidTurn(t *testing.T) {
 		}
 		t.Logf("the next command took %v at most", r.most)
 		s := serve(t, r.home)
-		r.transcribed(s, r.session(s))
+		r.checkTranscript(s, r.session(s))
 	})
 	t.Run("a daemon", func(t *testing.T) {
 		r := newCrashRig(t)
@@ -353,7 +355,7 @@ func TestKilledInMidTurn(t *testing.T) {
 			}
 			r.check()
 			if round == crashRounds()-1 {
-				r.transcribed(after, id)
+				r.checkTranscript(after, id)
 			}
 			after.stop()
 		}
@@ -371,9 +373,9 @@ func (r *crashRig) session(s *server) string {
 	return list[0].ID
 }
 
-// transcribed checks that the transcript has every acknowledged message of each interrupted turn,
-// and how the turn ended.
-func (r *crashRig) transcribed(s *server, session string) {
+// checkTranscript checks that the transcript has every acknowledged message of each interrupted
+// turn, and how the turn ended.
+func (r *crashRig) checkTranscript(s *server, session string) {
 	r.t.Helper()
 	text := strings.Join(s.transcript(session), "\n")
 	for round := range crashRounds() {
@@ -427,7 +429,7 @@ func TestInterruptedCommands(t *testing.T) {
 	})
 	t.Run("a run, between two attempts", func(t *testing.T) {
 		r := newCrashRig(t)
-		r.waitsForNext("Ctrl-C", func(cmd *exec.Cmd) { interrupt(t, cmd) })
+		r.endBetweenAttempts("Ctrl-C", func(cmd *exec.Cmd) { interrupt(t, cmd) })
 		cancelled(t, r, "failed")
 	})
 	t.Run("a turn, in a tool", func(t *testing.T) {
@@ -448,7 +450,7 @@ func TestCancelledFromElsewhere(t *testing.T) {
 		r := newCrashRig(t)
 		cmd := r.start("job", "run", "slow")
 		r.await("began")
-		var run ranRun
+		var run listedRun
 		if err := json.Unmarshal([]byte(r.next("job", "cancel", "slow", "--json")), &run); err != nil || run.Status != "cancelled" {
 			t.Errorf("%+v, %v", run, err)
 		}
@@ -464,7 +466,7 @@ func TestCancelledFromElsewhere(t *testing.T) {
 		cmd := r.start("job", "run", "slow")
 		r.await("began")
 		id := r.history()[0].ID
-		var run ranRun
+		var run listedRun
 		if status := s.call("POST", "/v1/runs/"+id+"/cancel", "", &run); status != http.StatusOK || run.Status != "cancelled" {
 			t.Errorf("status %d, %+v", status, run)
 		}

@@ -158,7 +158,7 @@ func (s *daemonGroup) test() {
 		write(s.t, s.home("only-"+c.plugin), ".config/patchbay/config.toml", grants)
 	}
 	write(s.t, s.home("four"), ".config/patchbay/config.toml", config)
-	s.handOver()
+	s.giveHomesToUser()
 	s.four, s.six, s.all = s.serve("four", "127.0.0.1:"+four), s.serve("six", "[::1]:"+six), s.serve("all", "0.0.0.0:"+all)
 	answers := make(map[string]bool)
 	for _, c := range cases {
@@ -183,13 +183,13 @@ func (s *daemonGroup) test() {
 			}
 		})
 	}
-	s.t.Run("callers in other sandboxes are served", s.foreign)
+	s.t.Run("callers in other sandboxes are served", s.callFromOtherSandbox)
 	s.t.Run("validated code reaches nothing outside", s.validate)
-	s.t.Run("the log reports refusals", s.told)
+	s.t.Run("the log reports refusals", s.checkLog)
 }
 
-// told ends the first daemon, and checks its log.
-func (s *daemonGroup) told(t *testing.T) {
+// checkLog ends the first daemon, and checks its log.
+func (s *daemonGroup) checkLog(t *testing.T) {
 	s.four.stop()
 	for _, line := range []string{"where a Patchbay daemon listens, which no plugin in a sandbox may use", "caller refused", "the caller is in a sandbox of Patchbay's"} {
 		if log := s.four.log.String(); !strings.Contains(log, line) {
@@ -227,8 +227,8 @@ func (s *daemonGroup) socket(home string) string {
 	return filepath.Join(s.home(home), ".local/state/patchbay/patchbay.sock")
 }
 
-// handOver gives the homes to the user, and makes the plugins executable.
-func (s *daemonGroup) handOver() {
+// giveHomesToUser makes the user the owner of the homes, and makes the plugins executable.
+func (s *daemonGroup) giveHomesToUser() {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == s.dir || path == s.program {
@@ -289,9 +289,9 @@ func (s *daemonGroup) callByDaemon(t *testing.T, plugin, host, port string) stri
 	return answer.Result
 }
 
-// foreign runs a plugin, without Patchbay, in namespaces such as those that Codex and bubblewrap
-// make. From there it calls a daemon, which must answer.
-func (s *daemonGroup) foreign(t *testing.T) {
+// callFromOtherSandbox runs a plugin, without Patchbay, in namespaces such as those that Codex and
+// bubblewrap make. From there it calls a daemon, which must answer.
+func (s *daemonGroup) callFromOtherSandbox(t *testing.T) {
 	plugtest.NeedTool(t, "unshare")
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {

@@ -14,7 +14,7 @@ func TestAKilledDryRunLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	hangers(t, home)
+	hangingPlugins(t, home)
 	write(t, home, ".config/patchbay/agents/quick/agent.toml", "[agent]\nname = \"quick\"\n[run]\ncommand = \"/bin/true\"\n")
 	left := func() []string {
 		t.Helper()

@@ -143,23 +143,23 @@ func (h *hookHome) preToolUse(project, session, command string) string {
 	return string(text)
 }
 
-// said is the answer of a hook to its agent.
-type said struct {
+// A hookAnswer is the answer of a hook to its agent.
+type hookAnswer struct {
 	stdout, stderr string
 	code           int
 	took           time.Duration
 }
 
-func (s said) denied() bool { return strings.Contains(s.stdout, `"permissionDecision":"deny"`) }
-func (s said) silent() bool { return s.stdout == "" && s.code == 0 }
+func (s hookAnswer) denied() bool { return strings.Contains(s.stdout, `"permissionDecision":"deny"`) }
+func (s hookAnswer) silent() bool { return s.stdout == "" && s.code == 0 }
 
 // ask runs patchbay-hook as Claude Code does.
-func (h *hookHome) ask(project, event, input string, environ ...string) said {
+func (h *hookHome) ask(project, event, input string, environ ...string) hookAnswer {
 	h.t.Helper()
 	return h.askBy("patchbay-hook", []string{"claude", "--event", event}, project, input, environ...)
 }
 
-func (h *hookHome) askBy(program string, args []string, project, input string, environ ...string) said {
+func (h *hookHome) askBy(program string, args []string, project, input string, environ ...string) hookAnswer {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -173,7 +173,7 @@ func (h *hookHome) askBy(program string, args []string, project, input string, e
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		h.t.Errorf("%s: %v", program, err)
 	}
-	return said{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(began)}
+	return hookAnswer{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(began)}
 }
 
 // call sends a request to the daemon on the socket.

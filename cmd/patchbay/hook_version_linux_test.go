@@ -15,8 +15,8 @@ import (
 // otherVersion is the version of programs that are built as if for another release.
 const otherVersion = "9.9.9"
 
-// ofAnotherVersion builds commands with otherVersion, in their own directory.
-func ofAnotherVersion(t *testing.T, commands ...string) (dir string) {
+// buildOtherVersion builds commands with otherVersion, in their own directory.
+func buildOtherVersion(t *testing.T, commands ...string) (dir string) {
 	t.Helper()
 	plugtest.NeedTool(t, "go")
 	dir = t.TempDir()
@@ -49,7 +49,7 @@ func ofAnotherVersion(t *testing.T, commands ...string) (dir string) {
 func TestAClientOfAnotherVersion(t *testing.T) {
 	h := newHookHome(t)
 	h.guard("")
-	ask := func(t *testing.T, program, command string) said {
+	ask := func(t *testing.T, program, command string) hookAnswer {
 		t.Helper()
 		got := h.askBy(program, []string{"claude", "--event", "PreToolUse"}, "one", h.preToolUse("one", "s", command))
 		if !got.denied() || !strings.Contains(got.stdout, "guard says no in one") {
@@ -60,7 +60,7 @@ func TestAClientOfAnotherVersion(t *testing.T) {
 	before := ask(t, "patchbay-hook", "rm -rf /1") // starts the daemon
 	first := h.daemon()
 	t.Run("patchbay itself is still the old one, and its daemon answers", func(t *testing.T) {
-		dir := ofAnotherVersion(t, "patchbay-hook")
+		dir := buildOtherVersion(t, "patchbay-hook")
 		if got := ask(t, filepath.Join(dir, "patchbay-hook"), "rm -rf /2"); got.stdout != before.stdout { // the answer names the plugin's process
 			t.Errorf("another process of the plugin answered: %s, and before: %s", got.stdout, before.stdout)
 		}
@@ -72,7 +72,7 @@ func TestAClientOfAnotherVersion(t *testing.T) {
 		if !soak.Long() {
 			t.Skip("building all of patchbay again takes too long here: make soak does it")
 		}
-		dir := ofAnotherVersion(t, "patchbay-hook", "patchbay")
+		dir := buildOtherVersion(t, "patchbay-hook", "patchbay")
 		ask(t, filepath.Join(dir, "patchbay-hook"), "rm -rf /3")
 		if now := h.daemon(); now == first || now == 0 {
 			t.Errorf("process %d is still the daemon", now)

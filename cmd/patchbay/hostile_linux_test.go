@@ -17,17 +17,17 @@ import (
 // hostileSecret is in a file outside of every plugin. No output may contain it.
 const hostileSecret = "canary-of-the-operator"
 
-// A hostile is a directory among the kaged plugins, packed by an attacker.
+// A hostile is a directory among the kaged plugins, whose contents an attacker has made.
 type hostile struct {
 	attempt string
 	dir     string // below the plugins' directory
 	ship    func(h *hostileHome, dir string)
-	state   string // what `plugin list` says it is
+	state   string // its state in `plugin list`
 	says    string // a pattern of its error, or of doctor's message about it if it is ready
 	runs    bool   // it may run with sandbox = "off"
 }
 
-// hostiles lists them all. There is also one honest plugin, called notes.
+// hostiles lists all hostile directories. One plugin beside them is honest: notes.
 func hostiles() []hostile {
 	long := strings.Repeat("n", 255)
 	named := func(name string) func(*hostileHome, string) {
@@ -215,7 +215,7 @@ func TestHostilePlugins(t *testing.T) {
 	}
 	listed := h.list()
 	for _, c := range all {
-		t.Run(c.attempt, func(t *testing.T) { h.judge(t, c, listed) })
+		t.Run(c.attempt, func(t *testing.T) { h.checkState(t, c, listed) })
 	}
 	if got := listed[filepath.Join(h.plugins(), "notes")]; got.State != "ready" {
 		t.Errorf("the honest plugin is %s: %s", got.State, got.Error)
@@ -232,8 +232,8 @@ func TestHostilePlugins(t *testing.T) {
 			t.Errorf("a part of a name begins a new line: %q", line)
 		}
 	}
-	t.Run("nothing outside of the plugins is mounted", h.mountsNothing)
-	t.Run("without a sandbox the broken plugins are not started either", h.startsNone)
+	t.Run("nothing outside of the plugins is mounted", h.checkMounts)
+	t.Run("without a sandbox the broken plugins are not started either", h.checkNoneStarts)
 }
 
 // A listedPlugin is a plugin in the output of `plugin list --json`.
@@ -257,7 +257,7 @@ func (h *hostileHome) list() map[string]listedPlugin {
 	return by
 }
 
-func (h *hostileHome) judge(t *testing.T, c hostile, listed map[string]listedPlugin) {
+func (h *hostileHome) checkState(t *testing.T, c hostile, listed map[string]listedPlugin) {
 	t.Helper()
 	got, ok := listed[filepath.Join(h.plugins(), c.dir)]
 	if !ok || got.State != c.state || c.state != "ready" && got.PID != nil {
@@ -271,8 +271,8 @@ func (h *hostileHome) judge(t *testing.T, c hostile, listed map[string]listedPlu
 	}
 }
 
-// mountsNothing checks the mounts of all plugins that could be started.
-func (h *hostileHome) mountsNothing(t *testing.T) {
+// checkMounts checks the mounts of all plugins that could be started.
+func (h *hostileHome) checkMounts(t *testing.T) {
 	for _, name := range []string{"notes", "two", "thief", "venv", "chain", "winding", "ring", "place", "granted"} {
 		var info struct {
 			Mounts []struct{ Path, Because string }
@@ -292,8 +292,8 @@ func (h *hostileHome) mountsNothing(t *testing.T) {
 	}
 }
 
-// startsNone runs every plugin that may run, and checks the files that they made.
-func (h *hostileHome) startsNone(t *testing.T) {
+// checkNoneStarts runs every plugin that may run, and checks the files that they made.
+func (h *hostileHome) checkNoneStarts(t *testing.T) {
 	h.write(h.home+"/.config/patchbay/config.toml", "sandbox = \"off\"\n", 0o600)
 	h.list()
 	marks, err := os.ReadDir(h.home + "/marks")

@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// plant writes a source with a scaffold plugin of several files and a mine plugin, both of the
-// given version.
-func plant(t *testing.T, home string, version int) {
+// writeSources writes the sources of two plugins, both of the given version: a scaffold plugin of
+// several files, and a mine plugin.
+func writeSources(t *testing.T, home string, version int) {
 	t.Helper()
 	write(t, home, "src/loud/loud", `#!/bin/sh
 . "$(dirname "$0")/lib/version"
@@ -67,7 +67,7 @@ func install(t *testing.T, home string) {
 func TestInstallLosesNoEvent(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/config.toml", "trust = \"locked\"\n")
-	plant(t, home, 1)
+	writeSources(t, home, 1)
 	install(t, home)
 	s := serve(t, home)
 	ctx, stop := context.WithCancel(t.Context())
@@ -92,8 +92,8 @@ func TestInstallLosesNoEvent(t *testing.T) {
 	last := 4
 	for version := 2; version <= last; version++ {
 		began := events.Load()
-		comesTrue(t, "events are under way", func() bool { return events.Load() > began+5 })
-		plant(t, home, version)
+		waitUntil(t, "events are under way", func() bool { return events.Load() > began+5 })
+		writeSources(t, home, version)
 		install(t, home)
 	}
 	stop()
@@ -111,12 +111,12 @@ func TestInstallLosesNoEvent(t *testing.T) {
 	}
 }
 
-// TestDaemonFollows: a running daemon notices when plugins are installed, disabled, enabled,
-// trusted and removed.
-func TestDaemonFollows(t *testing.T) {
+// TestADaemonUsesPluginChanges: a running daemon notices when plugins are installed, disabled,
+// enabled, trusted and removed.
+func TestADaemonUsesPluginChanges(t *testing.T) {
 	home := t.TempDir()
 	s := serve(t, home)
-	plant(t, home, 1)
+	writeSources(t, home, 1)
 	says := func(when, want string) {
 		t.Helper()
 		var answer json.RawMessage

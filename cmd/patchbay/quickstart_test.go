@@ -40,7 +40,7 @@ func TestSeedQuickStart(t *testing.T) {
 		}
 		return string(out)
 	}
-	blocks := of(seed.Blocks("bash"), "Quick Start")
+	blocks := blocksUnder(seed.Blocks("bash"), "Quick Start")
 	if len(blocks) != 3 {
 		t.Fatalf("the Quick Start has %d blocks of commands, want 3", len(blocks))
 	}
@@ -68,7 +68,7 @@ func TestSeedQuickStart(t *testing.T) {
 	t.Run("the example plugins act on a turn", func(t *testing.T) {
 		examples := map[string]string{"logger": "Logger Plugin", "footer": "Response Footer Plugin", "shell_blocker": "Shell Blocker Plugin"}
 		for name, heading := range examples {
-			content := of(seed.Blocks("python"), heading)[0].Text
+			content := blocksUnder(seed.Blocks("python"), heading)[0].Text
 			body, err := json.Marshal(map[string]string{"name": name, "content": content})
 			if err != nil {
 				t.Fatal(err)
@@ -88,7 +88,7 @@ func TestSeedQuickStart(t *testing.T) {
 		}
 	})
 	t.Run("the session's plugins are changed", func(t *testing.T) {
-		patch := of(seed.Blocks("bash"), "Session Configuration")[0]
+		patch := blocksUnder(seed.Blocks("bash"), "Session Configuration")[0]
 		patch.Text = strings.ReplaceAll(patch.Text, "{id}", made.ID)
 		if out := typed(patch); !strings.HasSuffix(out, "\n") || !strings.Contains(out, `"id":"`+made.ID+`","plugins":["logger"]`) {
 			t.Errorf("got %s", out)
@@ -102,8 +102,8 @@ func TestSeedQuickStart(t *testing.T) {
 	}
 }
 
-// of returns the blocks under a heading.
-func of(blocks []plugtest.Block, heading string) []plugtest.Block {
+// blocksUnder returns the blocks under a heading.
+func blocksUnder(blocks []plugtest.Block, heading string) []plugtest.Block {
 	var under []plugtest.Block
 	for _, b := range blocks {
 		if b.Heading == heading {

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// untyped lists the commands of the README that the test leaves out, with the reason.
+// untyped lists the commands of the README that the test does not run, with the reason.
 var untyped = map[string]string{
 	"go run ./cmd/patchbay demo":           "TestScripts/demo runs it",
 	"make test":                            "it runs this test",
@@ -28,8 +28,8 @@ var untyped = map[string]string{
 // endless begins a command that runs until it is interrupted.
 const endless = "curl -N "
 
-// TestREADME types the shell commands of the README in their order, in an empty home. It leaves out
-// those in untyped.
+// TestREADME types the shell commands of the README in their order, in an empty home. It does not
+// run those in untyped.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "python3", "jq", "git", "timeout"} {

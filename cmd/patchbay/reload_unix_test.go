@@ -24,9 +24,9 @@ invoke) cat >>"$HOME/kept"; echo '{"ok":true}' ;;
 esac
 `
 
-// TestHangupReloads: after SIGHUP the daemon reads everything again. If a file is bad, the old
+// TestSIGHUPReloads: after SIGHUP the daemon reads everything again. If a file is bad, the old
 // settings stay, and health, doctor and log report it. A run continues meanwhile.
-func TestHangupReloads(t *testing.T) {
+func TestSIGHUPReloads(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/agents/patient/agent.toml", `[agent]
 name = "patient"
@@ -90,7 +90,7 @@ plugin = "late"
 
 	write(t, home, ".config/patchbay/config.toml", "[plugins.keep\n")
 	hangUp()
-	comesTrue(t, "the health reports the bad file", func() bool { return health().Reload != nil })
+	waitUntil(t, "the health reports the bad file", func() bool { return health().Reload != nil })
 	if h := health(); h.Status != "degraded" || !strings.Contains(h.Reload.Error, "config.toml:1:") {
 		t.Errorf("%+v, %+v", h, h.Reload)
 	}
@@ -101,17 +101,17 @@ plugin = "late"
 
 	write(t, home, ".config/patchbay/config.toml", "[plugins.keep]\nconfig = { dir = \"else\" }\n[server]\nlisten = \"127.0.0.1:1\"\n")
 	hangUp()
-	comesTrue(t, "the corrected file is read", func() bool { return health().Reload == nil })
+	waitUntil(t, "the corrected file is read", func() bool { return health().Reload == nil })
 	if s.call("GET", "/v1/doctor", "", &d); len(d.Findings) != 1 || !strings.HasPrefix(d.Findings[0].Problem, "[server]: ") {
 		t.Errorf("a setting that a reload cannot change: %+v", d)
 	}
 	write(t, home, ".config/patchbay/config.toml", "[plugins.keep]\nconfig = { dir = \"else\" }\n")
 	hangUp()
-	comesTrue(t, "there are no findings", func() bool { d = daemon.Diagnosis{}; s.call("GET", "/v1/doctor", "", &d); return len(d.Findings) == 0 })
+	waitUntil(t, "there are no findings", func() bool { d = daemon.Diagnosis{}; s.call("GET", "/v1/doctor", "", &d); return len(d.Findings) == 0 })
 	same("after a reload")
 
 	write(t, home, "go", "")
-	comesTrue(t, "the run has ended", func() bool { s.call("GET", "/v1/runs/"+run.ID, "", &run); return run.Status.Over() })
+	waitUntil(t, "the run has ended", func() bool { s.call("GET", "/v1/runs/"+run.ID, "", &run); return run.Status.Over() })
 	kept, err := os.ReadFile(filepath.Join(home, "kept"))
 	if run.Status != job.Succeeded || len(run.Attempts[0].Sinks) > 0 || err != nil || !strings.Contains(string(kept), `"message":"began\nended\n"`) {
 		t.Errorf("the run during the reloads: %+v, stored %s, %v", run, kept, err)
@@ -131,8 +131,8 @@ func executable(t *testing.T, home, path string) {
 	}
 }
 
-// comesTrue waits for something that happens in the daemon.
-func comesTrue(t *testing.T, what string, happened func() bool) {
+// waitUntil waits for something that happens in the daemon.
+func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if happened() {

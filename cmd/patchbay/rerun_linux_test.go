@@ -8,5 +8,5 @@ import (
 
 // TestSignalsAgain runs the test of SIGTERM again as another user, and with a home outside of /tmp.
 func TestSignalsAgain(t *testing.T) {
-	rerun.Tests(t, "TestOneSIGTERMEndsIt")
+	rerun.Tests(t, "TestOneSIGTERMEndsEachCommand")
 }

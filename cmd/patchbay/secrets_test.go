@@ -100,8 +100,8 @@ token = "%s"
 	}
 	s := serveWith(t, home, []string{"AWS_SECRET_ACCESS_KEY=" + environment, "GITHUB_TOKEN=" + environment, "MY_PASSWORD=" + environment},
 		"-v")
-	e := &emitted{s: s}
-	e.provoke()
+	e := &seenTexts{s: s}
+	e.causeErrors()
 	e.everyRoute()
 	for _, args := range [][]string{{"doctor"}, {"plugin", "list"}, {"plugin", "info", "notes"}, {"job", "list"}, {"job", "history"}, {"job", "doctor"},
 		{"call", "notes", "notes.fail"}, {"fire", "session.start", "--data", `{"session_id":"s","working_dir":"/","project_root":"/"}`, "--trace"},
@@ -126,20 +126,20 @@ token = "%s"
 	}
 }
 
-// An emission is a text that left the daemon, and where.
-type emission struct{ where, text string }
+// A seenText is a text that left the daemon, with its way out.
+type seenText struct{ where, text string }
 
-// emitted collects all emissions.
-type emitted struct {
+// seenTexts collects these texts.
+type seenTexts struct {
 	s   *server
-	all []emission
+	all []seenText
 }
 
-func (e *emitted) add(where, text string) { e.all = append(e.all, emission{where, text}) }
+func (e *seenTexts) add(where, text string) { e.all = append(e.all, seenText{where, text}) }
 
 // ask makes a request with the token and stores the answer. It reads only the beginning of a
 // stream.
-func (e *emitted) ask(method, path, body string, headers ...string) string {
+func (e *seenTexts) ask(method, path, body string, headers ...string) string {
 	e.s.t.Helper()
 	ctx, cancel := context.WithTimeout(e.s.t.Context(), patience)
 	defer cancel()
@@ -188,9 +188,9 @@ func untilTurns(stream io.Reader, cancel func()) string {
 	}
 }
 
-// provoke makes things fail: the model, the tokens, the requests, a plugin, a job and its
+// causeErrors makes things fail: the model, the tokens, the requests, a plugin, a job and its
 // notifiers.
-func (e *emitted) provoke() {
+func (e *seenTexts) causeErrors() {
 	e.s.t.Helper()
 	var made struct{ ID string }
 	if err := json.Unmarshal([]byte(e.ask("POST", "/session", "{}")), &made); err != nil {
@@ -216,7 +216,7 @@ func (e *emitted) provoke() {
 }
 
 // everyRoute reads every route.
-func (e *emitted) everyRoute() {
+func (e *seenTexts) everyRoute() {
 	e.s.t.Helper()
 	var doc struct{ Paths map[string]map[string]any }
 	if err := json.Unmarshal([]byte(e.ask("GET", "/openapi.json", "")), &doc); err != nil {
@@ -234,7 +234,7 @@ func (e *emitted) everyRoute() {
 }
 
 // files stores the files that the daemon has written.
-func (e *emitted) files(dir string) {
+func (e *seenTexts) files(dir string) {
 	e.s.t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -249,7 +249,7 @@ func (e *emitted) files(dir string) {
 	}
 }
 
-func (e *emitted) search(t *testing.T) {
+func (e *seenTexts) search(t *testing.T) {
 	t.Helper()
 	if len(e.all) < 60 {
 		t.Errorf("only %d texts were collected", len(e.all))

@@ -23,8 +23,8 @@ func atPatchbay(t *testing.T, home string, args ...string) *terminal {
 	return openTerminal(t, cmd)
 }
 
-// saidIn sends a message in a new session.
-func saidIn(t *testing.T, home, text string) {
+// startSession sends a message in a new session.
+func startSession(t *testing.T, home, text string) {
 	t.Helper()
 	if out, err := patchbayIn(home, "chat", "-p", text).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -35,8 +35,8 @@ func saidIn(t *testing.T, home, text string) {
 // new one, and quits.
 func TestSessionsInATerminal(t *testing.T) {
 	home := t.TempDir()
-	saidIn(t, home, "about the fox")
-	saidIn(t, home, "about the hen")
+	startSession(t, home, "about the fox")
+	startSession(t, home, "about the hen")
 
 	term := atPatchbay(t, home, "chat", "--resume")
 	term.shows("Go on with which session?", "2 sessions", "❯ about the hen", "about the fox")
@@ -49,7 +49,7 @@ func TestSessionsInATerminal(t *testing.T) {
 	if ids := strings.Count(fox, `"id"`); ids != 2 {
 		t.Fatalf("%d sessions: %s", ids, fox)
 	}
-	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the conversation open") {
+	if out, err := patchbayIn(home, "session", "delete", "--yes", idOfTitle(fox, "about the fox")).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the conversation open") {
 		t.Errorf("deleting an open session: %s, %v", out, err)
 	}
 
@@ -74,7 +74,7 @@ func TestSessionsInATerminal(t *testing.T) {
 			t.Errorf("%s is not listed:\n%s", title, list)
 		}
 	}
-	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err != nil {
+	if out, err := patchbayIn(home, "session", "delete", "--yes", idOfTitle(fox, "about the fox")).CombinedOutput(); err != nil {
 		t.Errorf("deleting a session that is no longer open: %s, %v", out, err)
 	}
 }
@@ -99,7 +99,7 @@ func TestAClosedTerminal(t *testing.T) {
 	list := ""
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		list = output(t, home, "session", "list", "--json")
-		if strings.Count(list, `"id"`) == 1 && strings.Contains(output(t, home, "session", "show", idTitled(list, "count")), "[interrupted]") {
+		if strings.Count(list, `"id"`) == 1 && strings.Contains(output(t, home, "session", "show", idOfTitle(list, "count")), "[interrupted]") {
 			return
 		}
 	}
@@ -123,8 +123,8 @@ func output(t *testing.T, home string, args ...string) string {
 	return string(out)
 }
 
-// idTitled returns the id of the session with a title, from a list as JSON.
-func idTitled(list, title string) string {
+// idOfTitle returns the id of the session with a title, from a list as JSON.
+func idOfTitle(list, title string) string {
 	before, _, _ := strings.Cut(list, `"title":"`+title+`"`)
 	at := strings.LastIndex(before, "ses_")
 	return before[at : at+30]
@@ -133,13 +133,13 @@ func idTitled(list, title string) string {
 // TestDeletingASessionAsks: on a terminal, `session delete` asks, and the default is no.
 func TestDeletingASessionAsks(t *testing.T) {
 	home := t.TempDir()
-	saidIn(t, home, "keep me")
-	id := idTitled(output(t, home, "session", "list", "--json"), "keep me")
-	askedToDelete(t, home, id, "n", true)
-	askedToDelete(t, home, id, "yes", false)
+	startSession(t, home, "keep me")
+	id := idOfTitle(output(t, home, "session", "list", "--json"), "keep me")
+	checkDeletion(t, home, id, "n", true)
+	checkDeletion(t, home, id, "yes", false)
 }
 
-func askedToDelete(t *testing.T, home, id, answer string, left bool) {
+func checkDeletion(t *testing.T, home, id, answer string, left bool) {
 	t.Helper()
 	term := atPatchbay(t, home, "session", "delete", id)
 	term.shows(`delete "keep me", session ` + id + "? [y/N]")

@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// TestOneSIGTERMEndsIt: one SIGTERM ends a command, whatever it waits for.
-func TestOneSIGTERMEndsIt(t *testing.T) {
+// TestOneSIGTERMEndsEachCommand: one SIGTERM ends a command, whatever it waits for.
+func TestOneSIGTERMEndsEachCommand(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		args  []string
@@ -40,7 +40,7 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 			if err := syscall.Mkfifo(filepath.Join(home, "pipe"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			hangers(t, home)
+			hangingPlugins(t, home)
 			cmd := patchbayIn(home, c.args...)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
@@ -78,9 +78,9 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 	}
 }
 
-// hangers installs plugins that never answer: one when it starts, one when its hook is called. Both
-// make a file first.
-func hangers(t *testing.T, home string) {
+// hangingPlugins installs plugins that never answer: one when it starts, one when its hook is
+// called. Both make a file first.
+func hangingPlugins(t *testing.T, home string) {
 	t.Helper()
 	for path, text := range map[string]string{
 		".local/scaffold/plugins/hangs": "#!/bin/sh\necho >\"$HOME/mark\"\nwhile :; do read -r line; done\n",
@@ -140,12 +140,12 @@ func await(t *testing.T, ready func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ready(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the condition did not become true")
+			t.Fatal("the condition never became true")
 		}
 	}
 }
 
-// marked reports whether one of the hangers was called.
+// marked reports whether one of the hanging plugins was called.
 func marked(home string, _ *exec.Cmd) bool {
 	_, err := os.Stat(filepath.Join(home, "mark"))
 	return err == nil
@@ -168,8 +168,8 @@ func inOpen(_ string, cmd *exec.Cmd) bool {
 	return false
 }
 
-// opening returns the threads of a process that sleep while they open a file, each with the
-// arguments of its system call and with how often it has slept.
+// opening returns the threads of a process that sleep while they open a file. The value of each is
+// the arguments of its system call, and how often the thread has slept.
 func opening(pid int) map[string]string {
 	threads := map[string]string{}
 	dirs, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))

@@ -95,7 +95,7 @@ func (p program) prefix(words []string) int {
 		}
 	case !slices.Contains(p.named, words[1]):
 		return 2
-	case len(words) < 3 || !plain(words[2]) || carries(words[2]): // yarn run node x.js
+	case len(words) < 3 || !plain(words[2]) || launches(words[2]): // yarn run node x.js
 		return 0
 	}
 	return 3
@@ -153,9 +153,9 @@ func pathOut(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// carriers returns programs that run what their arguments name, or code in their arguments. As a
+// launchers returns programs that run what their arguments name, or code in their arguments. As a
 // prefix, each of them would allow everything.
-func carriers() []string {
+func launchers() []string {
 	return []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "eval", "exec", "source", ".", "command", "builtin", "coproc",
 		"env", "sudo", "doas", "su", "nohup", "time", "timeout", "nice", "ionice", "setsid", "stdbuf", "chroot", "unshare", "xargs", "parallel",
 		"watch", "find", "awk", "gawk", "mawk", "perl", "python", "python2", "python3", "ruby", "node", "deno", "bun", "php", "lua", "tclsh", "osascript",
@@ -163,9 +163,9 @@ func carriers() []string {
 		"flock", "chrt", "taskset", "prlimit", "nsenter", "bwrap", "ltrace", "valgrind", "rlwrap", "entr", "trap", "sed", "ed", "vi", "vim", "nvim", "emacs"}
 }
 
-// carries reports whether a program is one of the carriers, by any path and in any version, such as
-// python3.13.
-func carries(name string) bool {
+// launches reports whether a program is one of the launchers, by any path and in any version, such
+// as python3.13.
+func launches(name string) bool {
 	name = name[strings.LastIndexByte(name, '/')+1:]
-	return slices.Contains(carriers(), name) || slices.Contains(carriers(), strings.TrimRight(name, "0123456789.-"))
+	return slices.Contains(launchers(), name) || slices.Contains(launchers(), strings.TrimRight(name, "0123456789.-"))
 }

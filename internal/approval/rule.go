@@ -96,7 +96,7 @@ func Typed(words []string) (Rule, error) {
 	if strings.ContainsAny(words[0], " \t\n;&|<>$`\\\"'()*?[]{}~#!") {
 		return Rule{}, fmt.Errorf("%q is not the name of a program: a prefix is the words of one simple command", words[0])
 	}
-	if carries(words[0]) {
+	if launches(words[0]) {
 		return Rule{}, fmt.Errorf("%s runs other programs: with it as a prefix, every command would be allowed", words[0])
 	}
 	return Rule{Prefix: words, Any: true}, nil

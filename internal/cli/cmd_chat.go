@@ -213,9 +213,9 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 	return text, nil
 }
 
-// refuseUnknownCommand refuses a prompt that begins with a command if no plugin could handle it. To
-// a model the command would mean nothing, and the user may have misspelt it. Input from a pipe is
-// not checked, because it may begin with anything.
+// refuseUnknownCommand refuses a prompt that begins with a command if no plugin could handle it. A
+// model does not know such commands, and the user may have misspelt it. Input from a pipe is not
+// checked, because it may begin with anything.
 func refuseUnknownCommand(core *daemon.Core, f chatFlags) error {
 	name, near := tui.CommandOf(f.prompt)
 	if name == "" || f.expanded || core.Alters("", f.plugins, hook.TurnInput) {

@@ -40,9 +40,9 @@ as soon as it is done.`,
   patchbay fire job.preflight --data @job.json --json
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
-		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; plugins that failed without ending it are warnings"},
-			exit{exitFailed, "a plugin failed and its step has on_failure abort: the event was aborted (verdict deny); with --events: an event had an error"},
-			exit{exitRefused, "a plugin refused the event (verdict deny), or failed and its step has on_failure deny"}, exit{exitNotFound, "no such point"}),
+		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; failures that did not end the event are warnings"},
+			exit{exitFailed, "a plugin failed, and its on_failure \"abort\" ended the event (verdict deny); with --events: an event had an error"},
+			exit{exitRefused, "a plugin refused the event (verdict deny), or it failed and its on_failure is \"deny\""}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +50,7 @@ as soon as it is done.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "send this payload, a JSON object: `JSON|@FILE|-` (- is stdin; default {})")
+	f.StringVar(&opts.data, "data", "", "send this payload: `JSON|@FILE|-`, a JSON object, a file with one, or - for stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
 	f.StringVar(&opts.events, "events", "", "fire the events in this file of JSON lines: `FILE|-` (- is stdin)")
 	f.BoolVar(&opts.list, "list", false, "list the points")

@@ -34,10 +34,11 @@ The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, this command opens the
 plugins itself. If no plugin can be asked in time, the agent goes on. But if a
 plugin must agree to the event, the event is denied, and the answer names the
-plugin. A plugin must agree if its failure would end the event: at a point where
-plugins may refuse (a gate), by the rules of its protocol, or because its
-on_failure is "deny" or "abort". ` + "`patchbay-hook`" + ` is a smaller program that does
-the same.
+plugin. A plugin must agree if its failure would end the event. That is so at a
+gate (a point where plugins may refuse), by the rules of some protocols, and
+with on_failure = "deny" or "abort" in the configuration.
+
+` + "`patchbay-hook`" + ` is a smaller program that does the same.
 
 PATCHBAY_HOOK=off in the agent's environment switches the hook off.
 

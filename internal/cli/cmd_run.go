@@ -32,7 +32,7 @@ func newRunCommand(a *app) *cobra.Command {
 		Use:     "run [--] PROGRAM [ARG…]",
 		Short:   "Run any program; plugins can check and change the command",
 		GroupID: groupEvents,
-		Long: `Run a program through four points. Plugins may rewrite its arguments
+		Long: `Run a program, and call plugins at four points. They may rewrite its arguments
 (command.validate, command.before), answer in its place, and transform its
 output (command.after). They are told when it has ended (command.done).
 

@@ -104,7 +104,7 @@ func pluginSection() Section {
 		{Name: "messages", Default: `"list"`, Doc: `kaged: how hooks get transcripts, as a "list" of messages or as one "text".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},
 		{Name: "capabilities", Otherwise: "what the plugin declares", Example: `["read:fs:/srv/notes", "net:example.org:443"]`,
-			Doc: "What it may do, instead of what it declares; [] means nothing."},
+			Doc: "What it may do, instead of what it declares; [] allows nothing."},
 		{Name: "allow_unenforced", Default: `false`, Doc: "Run it even if this system cannot enforce a capability."},
 	}}
 }

@@ -5,5 +5,5 @@ package config
 import "io/fs"
 
 // sharedMode always returns false: on these systems access is controlled by lists, and the mode
-// bits mean nothing.
+// bits have no effect.
 func sharedMode(fs.FileMode) bool { return false }

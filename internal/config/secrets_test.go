@@ -64,7 +64,7 @@ func TestLoadSecretsWithoutFile(t *testing.T) {
 
 func TestLoadSecretsRefusesWhatOthersMayReach(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("mode bits mean nothing on Windows")
+		t.Skip("mode bits have no effect on Windows")
 	}
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o666} {
 		t.Run(mode.String(), func(t *testing.T) {

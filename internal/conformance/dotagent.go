@@ -248,7 +248,7 @@ func (s *dotagentSuite) infoKinds(t *trial) {
 	}
 	if len(kinds) == 0 {
 		s.kinds = known
-		t.passf("it states none: it is called only if a manifest or a connection names it")
+		t.passf("it states no kinds: it is called only if a manifest or a connection names it")
 	}
 }
 

@@ -82,7 +82,7 @@ func (s *mcpSuite) checks() []Check {
 			Rule: "`resources/list` answers with `resources`, each with a `uri` of its own and a `name`.",
 			Fix:  "answer resources/list, or leave resources out of the capabilities"},
 		{ID: "mcp.method.unknown", Row: "C13", needs: []string{hello}, run: s.unknownMethod, Does: "calls a method that does not exist",
-			Rule: "A method that it does not know is answered with the error -32601.",
+			Rule: "A method that the plugin does not know is answered with the error -32601.",
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"Method not found"}}`},
 		{ID: "mcp.requests.together", Row: "C14", needs: []string{pings}, run: func(t *trial) { s.together(t, s.many()) }, Does: "has eight requests under way at once",
 			Rule: "Several requests may be under way at once, and each is answered.",

@@ -43,7 +43,7 @@ func (s *mineSuite) checks() []Check {
 		{ID: "mine.hook.ignored", Row: "M62", needs: []string{answers}, run: s.ignored, Does: "looks for parts of answers that have no effect",
 			Rule: "Fields that the protocol does not know are ignored, and so is a result before the command has run.",
 			Fix:  "correct the name of the field, or leave it out"},
-		{ID: "mine.error.said", Row: "M8", needs: []string{answers}, run: s.said, Does: "looks at the stderr of hooks that refuse or fail",
+		{ID: "mine.error.said", Row: "M8", needs: []string{answers}, run: s.refusalText, Does: "looks at the stderr of hooks that refuse or fail",
 			Rule: "On an error, exit with a code other than 0 and write the reason to stderr: `{\"status\":\"error\",\"error\":\"…\",\"code\":\"…\"}`.",
 			Fix:  `print {"status":"error","error":"…"} to stderr before you exit with a code other than 0`},
 		{ID: "mine.hook.notify", Row: "M9", needs: []string{program}, run: s.notify, Does: "calls every notify hook",

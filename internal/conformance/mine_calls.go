@@ -163,7 +163,7 @@ func contextFault(raw json.RawMessage) string {
 	return ""
 }
 
-func (s *mineSuite) said(t *trial) {
+func (s *mineSuite) refusalText(t *trial) {
 	if text := s.seen.of(sawUnsaid); text != "" {
 		t.warnf("%s", text)
 	}

@@ -75,7 +75,7 @@ func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
 	case !isText || action != "continue" && action != "stop" && action != "skip":
 		s.seen.note(sawStatus, "the hook %s is answered with the action %s", name, shown(o.Get("action")))
 	case action == "skip" && name != "post_user_input":
-		s.seen.note(sawStatus, "the hook %s is answered with skip, which means nothing there", name)
+		s.seen.note(sawStatus, "the hook %s is answered with skip, which has no effect there", name)
 	}
 	known := append([]string{"action", "success"}, scaffoldHooks[name].fields...)
 	if name != "pre_tool_execute" {

@@ -16,7 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-func (h house) link(target, path string) {
+func (h testHome) link(target, path string) {
 	h.t.Helper()
 	path = filepath.Join(h.home, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -59,7 +59,7 @@ func (s *served) save(name string) reply {
 // link, and nothing is saved through a link.
 func TestLinks(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := house{t, filepath.Join(t.TempDir(), "home")}
+	h := testHome{t, filepath.Join(t.TempDir(), "home")}
 	outside := h.write("../outside/linked.py", stamp("linked"))
 	precious := h.write("../outside/precious", "precious\n")
 	h.link(outside, ".agent/plugins/linked.py")
@@ -122,7 +122,7 @@ func TestLinks(t *testing.T) {
 
 func TestALinkedPluginDirectory(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := house{t, filepath.Join(t.TempDir(), "home")}
+	h := testHome{t, filepath.Join(t.TempDir(), "home")}
 	real := filepath.Dir(h.write("../dotfiles/plugins/one.py", stamp("one")))
 	h.link(real, ".agent/plugins")
 	s := h.serve("", Limits{})
@@ -144,7 +144,7 @@ func TestALinkedPluginDirectory(t *testing.T) {
 // in the log.
 func TestOddFiles(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	odd := []string{"line\nbreak", "escape\x1b[2J", "right\u202eleft", "space bar", "quote\"s", "-dash", "bad\xffutf8", strings.Repeat("n", 200)}
 	for _, name := range odd {
 		h.write(".agent/plugins/"+name+".py", stamp("odd"))

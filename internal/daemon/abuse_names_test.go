@@ -190,7 +190,7 @@ func TestNamesStayNames(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	around := t.TempDir()
-	h := house{t, filepath.Join(around, "a", "home")}
+	h := testHome{t, filepath.Join(around, "a", "home")}
 	const treasure = "the treasure that no client may see"
 	for _, path := range []string{"../../outside", "../../outside.py", "../outside", "../outside.py", "outside.py", ".agent/outside.py", "outside/agent.toml"} {
 		h.write(path, treasure)
@@ -289,7 +289,7 @@ var validNames = map[string]bool{"_private": true, "con": true, "nul": true, "nu
 // 503, and every error is short.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	bodies := map[string]string{
 		"nothing but spaces": "   ", "half": `{"name":`, "two values": `{}{}`, "a comma too many": `{"a":1,}`, "a number": "1", "a list": "[]", "null": "null", "a text": `"x"`,

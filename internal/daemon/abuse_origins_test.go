@@ -14,7 +14,7 @@ import (
 // requests that a browser sends without a preflight. The table of all refusals on every route is in
 // adapter/httpapi; this is a whole daemon, with files that could be written.
 func TestOtherOrigins(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	s := h.serve("", Limits{})
 	if _, err := s.Features.Set(t.Context(), feature.Plugins, true); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func drip(t *testing.T, conn *net.TCPConn, text string) string {
 }
 
 func TestSlowClients(t *testing.T) {
-	s := newHouse(t).serve("", Limits{HeaderTime: headTime, Limits: httpapi.Limits{BodyTime: soon}})
+	s := newTestHome(t).serve("", Limits{HeaderTime: headTime, Limits: httpapi.Limits{BodyTime: soon}})
 	head := "POST /session HTTP/1.1\r\nHost: " + s.addr + "\r\nContent-Type: application/json\r\n"
 	for _, c := range []struct{ rule, text, want string }{
 		{"a connection that says nothing is closed", "", ""},
@@ -77,7 +77,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 func TestHalfClosedConnections(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	head := "POST /session HTTP/1.1\r\nHost: " + s.addr + "\r\nContent-Type: application/json\r\n"
 	for _, c := range []struct {
 		rule, text string
@@ -110,7 +110,7 @@ func TestHalfClosedConnections(t *testing.T) {
 // TestOpenConnectionsAreLimited opens more connections than are allowed, and leaves them open.
 // Plugins must keep their descriptors, and the user's own programs must still be able to connect.
 func TestOpenConnectionsAreLimited(t *testing.T) {
-	s := newHouse(t).serve("", Limits{Connections: 3})
+	s := newTestHome(t).serve("", Limits{Connections: 3})
 	var held []*net.TCPConn
 	for range 3 {
 		conn := s.dial()
@@ -158,7 +158,7 @@ func (s *served) overSocket(path string) reply {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	asks := []struct{ method, path, body string }{
 		{"GET", "/v1/health", ""}, {"GET", "/features", ""}, {"GET", "/v1/plugins", ""}, {"POST", "/session", "{}"},
 		{"GET", "/session", ""}, {"GET", "/v1/traces", ""}, {"GET", "/v1/recording?session=a&turn=b", ""}, {"GET", "/metrics", ""}, {"GET", "/plugin/none", ""},
@@ -195,7 +195,7 @@ func (s *served) follow(path string) (*net.TCPConn, *bufio.Reader) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/sleeper/agent.toml", strings.NewReplacer("greeter", "sleeper", "sleep 0.2", "sleep 2").Replace(greeter))
 	s := h.serve("", Limits{Limits: httpapi.Limits{Streams: 2}})
 	run, err := jobs{s.Jobs}.Start(t.Context(), "sleeper", "", true)
@@ -232,7 +232,7 @@ func TestStreamsAreBounded(t *testing.T) {
 // TestClientsThatDoNotRead checks that clients that do not read are disconnected and do not delay
 // others.
 func TestClientsThatDoNotRead(t *testing.T) {
-	s := newHouse(t).serve("", Limits{Limits: httpapi.Limits{Write: 50 * soon}}) // the reading client must never take this long
+	s := newTestHome(t).serve("", Limits{Limits: httpapi.Limits{Write: 50 * soon}}) // the reading client must never take this long
 	var deaf []*net.TCPConn
 	for range 5 {
 		conn, _ := s.follow("/v1/events")

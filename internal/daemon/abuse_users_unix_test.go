@@ -26,7 +26,7 @@ func TestOtherUsersOnTheSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
-	h := house{t, filepath.Join(base, "home")}
+	h := testHome{t, filepath.Join(base, "home")}
 	h.write("x", "")
 	s := h.serve("", Limits{})
 	self, err := os.ReadFile(os.Args[0])
@@ -73,7 +73,7 @@ func TestSandboxesOnTheSockets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a sandbox on Linux only")
 	}
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	dial := func(name, socket string) string {
 		cmd := exec.Command(os.Args[0])
 		cmd.Args[0], cmd.Env = name, []string{dialerPath + "=" + socket}
@@ -120,7 +120,7 @@ func loosen(t *testing.T, root string) {
 // TestWhatTheDaemonKeepsIsPrivate checks that no other user can look into the directories that the
 // daemon makes.
 func TestWhatTheDaemonKeepsIsPrivate(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	s.session()
 	for _, dir := range []string{s.Dirs.State, filepath.Join(s.Dirs.Data, "engine")} {
 		info, err := os.Stat(dir)
@@ -150,7 +150,7 @@ func TestAPlaceThatIsNotSafe(t *testing.T) {
 		{"everybody may write where the data is", ".local/share/patchbay/engine", "everybody may write there"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			dir := filepath.Join(h.home, c.dir)
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				t.Fatal(err)

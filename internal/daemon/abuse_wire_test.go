@@ -12,7 +12,7 @@ import (
 // TestShapesOfRequests checks that each sequence of bytes on a connection gets the expected answers
 // and never reaches a wrong route. HOST stands for the daemon's own host.
 func TestShapesOfRequests(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	const get, post = "GET /features HTTP/1.1\r\nHost: HOST\r\n", "POST /session HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
 	for _, c := range []struct {
 		rule, request string
@@ -85,7 +85,7 @@ func TestShapesOfRequests(t *testing.T) {
 // TestHosts checks that requests with a foreign host name are refused, also if that name points to
 // this machine.
 func TestHosts(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	_, port, err := net.SplitHostPort(s.addr)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func list(v any) []any {
 // and does most of what can be done.
 func TestAnswersAreDescribed(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".agent/plugins/sign.py", stamp("sign"))
 	h.write(".local/share/kaged/plugins/torn/manifest.yaml", "name: torn\nvresion: 1.0.0\n")
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[[connect]]\nplugin = \"notes\"\nhook = \"on_session_start\"\npoint = \"prompt.context\"\n")

@@ -23,7 +23,7 @@ func source(t *testing.T, name, content string) string {
 // code that is not Python, "Invalid plugin code: …". See docs/protocols/python.md.
 func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	s.do("POST", "/feature/plugins/enable", "")
 	for _, path := range []string{"/plugin/validate", "/plugin/save"} {
 		for _, code := range []string{"import os\nos._exit(3)\n", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", "raise SystemExit(1)\n"} {
@@ -43,7 +43,7 @@ func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 // refused.
 func TestTheLongestName(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	s := newHouse(t).serve("[{text: hi}]", Limits{})
+	s := newTestHome(t).serve("[{text: hi}]", Limits{})
 	s.do("POST", "/feature/plugins/enable", "")
 	name := strings.Repeat("n", 64)
 	for _, c := range []struct{ method, path, body string }{

@@ -22,7 +22,7 @@ func (s *served) changeConfig(body string) httpapi.ConfigResult {
 	return r
 }
 
-func (h house) config() string {
+func (h testHome) config() string {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(h.home, ".config/patchbay/config.toml"))
 	if err != nil {
@@ -32,7 +32,7 @@ func (h house) config() string {
 }
 
 func TestConfigChangesOverHTTP(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	const before = "sandbox = \"off\" # mine\n"
 	h.write(".config/patchbay/config.toml", before)
 	s := h.serve("", Limits{})
@@ -69,7 +69,7 @@ func TestConfigChangesOverHTTP(t *testing.T) {
 }
 
 func TestConfigChangesAreRefused(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	s := h.serve("", Limits{})
 	before := h.config()
 	many := strings.Repeat(`{"set":"priority","plugin":"notes","value":1},`, 64) + `{"set":"priority","plugin":"notes","value":1}`
@@ -98,7 +98,7 @@ func TestConfigChangesAreRefused(t *testing.T) {
 // TestAChangeThatCannotBeLoadedIsTakenBack checks that file, plugins and health are as they were
 // before.
 func TestAChangeThatCannotBeLoadedIsTakenBack(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	s := h.serve("", Limits{})
 	before := h.config()
 	h.write(".config/patchbay/secrets.toml", "what is this")
@@ -114,7 +114,7 @@ func TestAChangeThatCannotBeLoadedIsTakenBack(t *testing.T) {
 // TestNoSecretIsInADiff checks that the lines around a change show no secret.
 func TestNoSecretIsInADiff(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".config/patchbay/config.toml", `sandbox = "off"
 # api_key = "sk-comment"
 

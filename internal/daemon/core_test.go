@@ -34,15 +34,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A house is a home directory with the files that a test puts there.
-type house struct {
+// A testHome is a home directory with the files that a test puts there.
+type testHome struct {
 	t    *testing.T
 	home string
 }
 
-func newHouse(t *testing.T) house { return house{t, t.TempDir()} }
+func newTestHome(t *testing.T) testHome { return testHome{t, t.TempDir()} }
 
-func (h house) write(path, text string) string {
+func (h testHome) write(path, text string) string {
 	h.t.Helper()
 	path = filepath.Join(h.home, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -54,13 +54,13 @@ func (h house) write(path, text string) string {
 	return path
 }
 
-func (h house) options() Options {
+func (h testHome) options() Options {
 	return Options{Host: pluginhost.Options{Dir: h.home, Logger: slog.New(slog.DiscardHandler),
 		Environ: []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}}}
 }
 
 // open opens a core, with a script for the model if there is one.
-func (h house) open(script string) *Core {
+func (h testHome) open(script string) *Core {
 	h.t.Helper()
 	o := h.options()
 	if script != "" {
@@ -74,14 +74,14 @@ func (h house) open(script string) *Core {
 	return c
 }
 
-func (h house) close(c *Core) {
+func (h testHome) close(c *Core) {
 	h.t.Helper()
 	if err := c.Close(); err != nil {
 		h.t.Error(err)
 	}
 }
 
-func (h house) session(c *Core, plugins ...string) string {
+func (h testHome) session(c *Core, plugins ...string) string {
 	h.t.Helper()
 	s, err := c.Sessions.Create(h.t.Context(), session.Session{WorkingDir: h.home, Plugins: plugins})
 	if err != nil {
@@ -91,7 +91,7 @@ func (h house) session(c *Core, plugins ...string) string {
 }
 
 // say sends a message as the routes do.
-func (h house) say(c *Core, id, text string) *chat.Result {
+func (h testHome) say(c *Core, id, text string) *chat.Result {
 	h.t.Helper()
 	raw, err := turns{c}.Run(h.t.Context(), id, text, nil)
 	if err != nil {
@@ -115,7 +115,7 @@ async def add(ctx, text):
 
 func TestPluginsOfASession(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".agent/plugins/a.py", stamp("a"))
 	h.write(".agent/plugins/b.py", stamp("b"))
 	c := h.open("[{text: hi}, {text: hi}, {text: hi}, {text: hi}]")
@@ -149,7 +149,7 @@ func TestApprovalOverHTTP(t *testing.T) {
 		{"with approve = deny every call is refused", "[chat]\napprove = \"deny\"\n", false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.write(".config/patchbay/config.toml", c.config)
 			core := h.open(script)
 			r := h.say(core, h.session(core), "write it")
@@ -162,7 +162,7 @@ func TestApprovalOverHTTP(t *testing.T) {
 }
 
 func TestSessionsSurviveARestart(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	first := h.open("")
 	id := h.session(first)
 	h.say(first, id, "remember the milk")
@@ -182,7 +182,7 @@ func TestSessionsSurviveARestart(t *testing.T) {
 const slow = `[{text: a b c d e f g h i j k l m n o p q r s t u v w x y z, delay: 5s}]`
 
 // begin starts a turn, and returns after the first event of the turn.
-func (h house) begin(c *Core, id string) (ended <-chan *chat.Result) {
+func (h testHome) begin(c *Core, id string) (ended <-chan *chat.Result) {
 	h.t.Helper()
 	began, over := make(chan struct{}), make(chan *chat.Result, 1)
 	go func() {
@@ -209,7 +209,7 @@ func (h house) begin(c *Core, id string) (ended <-chan *chat.Result) {
 }
 
 func TestInterrupt(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open(slow)
 	id := h.session(c)
 	over := h.begin(c, id)
@@ -234,7 +234,7 @@ func isBusy(err error) bool {
 }
 
 func TestCloseKeepsATurnAsInterrupted(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open(slow)
 	id := h.session(c)
 	over := h.begin(c, id)
@@ -252,7 +252,7 @@ func TestCloseKeepsATurnAsInterrupted(t *testing.T) {
 }
 
 func TestJournal(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open(`[{tools: [{name: list_files, arguments: {}}]}, {text: hello}]`)
 	id := h.session(c)
 	h.say(c, id, "hi")
@@ -284,7 +284,7 @@ func TestJournal(t *testing.T) {
 
 func TestDraftsArePlugins(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open("")
 	for _, d := range []Draft{
 		{Name: "mine", Description: `says "hello" \ and more`},
@@ -316,7 +316,7 @@ func TestCodeOf(t *testing.T) {
 }
 
 func TestStorageHasItsQuota(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open("")
 	notes, other := c.storage()("notes", dialect.StorageQuota{Bytes: 1 << 10, Keys: 1}), c.storage()("other", dialect.StorageQuota{})
 	for _, s := range []dialect.Storage{notes, other} {

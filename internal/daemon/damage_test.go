@@ -13,7 +13,7 @@ import (
 // TestDamageIsReported flips eight bytes of a transcript. The daemon starts with all undamaged
 // messages. Log, health and doctor report the damage with counts, until a repair was run.
 func TestDamageIsReported(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open("")
 	id := h.session(c)
 	for range 10 {
@@ -34,7 +34,7 @@ func TestDamageIsReported(t *testing.T) {
 	}
 
 	t.Run("it is reported until it is acknowledged", func(t *testing.T) {
-		h := house{t, h.home}
+		h := testHome{t, h.home}
 		s := h.serve("", Limits{})
 		for _, want := range []string{"patchbay_stream_transcripts", "lost=1"} {
 			if !strings.Contains(s.log.String(), want) {
@@ -55,7 +55,7 @@ func TestDamageIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("it is not reported after that", func(t *testing.T) {
-		h := house{t, h.home}
+		h := testHome{t, h.home}
 		s := h.serve("", Limits{})
 		s.works("the repair")
 		if got := s.do("GET", "/v1/doctor", ""); !strings.Contains(got.body, `"ok":true`) {

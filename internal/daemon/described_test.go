@@ -96,7 +96,7 @@ func (s *schema) nullable() bool {
 // wholeAPI returns the document of a daemon with every route there is.
 func wholeAPI(t *testing.T) *describedAPI {
 	t.Helper()
-	backend := newHouse(t).open("").backend()
+	backend := newTestHome(t).open("").backend()
 	backend.Yielder = new(hookDaemon)
 	server := httptest.NewServer(httpapi.New(httpapi.Options{Backend: backend, Metrics: http.NotFoundHandler()}))
 	defer server.Close()

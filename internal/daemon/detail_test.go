@@ -11,7 +11,7 @@ import (
 // TestAllAboutAPlugin checks the facts of GET /v1/plugins/{name} that the plugin does not declare
 // itself. They contain no secrets.
 func TestAllAboutAPlugin(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 4, api_key = \"sk-hush\" }\n")
 	h.write(".config/patchbay/secrets.toml", "WORD = \"tells its config\"\n")
 	s := h.serve("", Limits{})

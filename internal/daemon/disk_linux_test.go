@@ -33,7 +33,7 @@ func TestFullDiskIsReportedByEveryRequest(t *testing.T) {
 }
 
 func testFullDisk(t *testing.T, guest bool) {
-	h := house{t, plugtest.SmallDisk(t, "40m")}
+	h := testHome{t, plugtest.SmallDisk(t, "40m")}
 	if guest {
 		e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(h.home, ".local", "share", "patchbay", "engine")})
 		if err != nil {
@@ -109,7 +109,7 @@ func testFullDisk(t *testing.T, guest bool) {
 // TestFullDiskDelaysTheResultOfARun starts a run that fills the disk. Its result is recorded as
 // soon as there is space.
 func TestFullDiskDelaysTheResultOfARun(t *testing.T) {
-	h := house{t, plugtest.SmallDisk(t, "40m")}
+	h := testHome{t, plugtest.SmallDisk(t, "40m")}
 	filling := filepath.Join(h.home, "filling")
 	h.write(".config/patchbay/agents/greeter/agent.toml", strings.ReplaceAll(greeter, "echo hello; sleep 0.2; echo bye", "cat /dev/zero >"+filling+" 2>/dev/null; exit 0"))
 	s := h.serve("", Limits{})

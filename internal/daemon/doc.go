@@ -41,7 +41,7 @@
 //	├─ Jobs.Schedule           runs agents when they are due                  jobs.go
 //	├─ keepClosed              the file that hooks read without a daemon      closed.go
 //	├─ pluginEvents.watch      states of plugins, for the journal             pluginevents.go
-//	└─ windDown                waits for turns, interrupts them, ends the server
+//	└─ endServing              waits for turns, interrupts them, ends the server
 //
 // [Core.ServeHooks] is the smaller server that a hook of another agent starts: without TCP, turns
 // and jobs. It ends when no call comes, or when another daemon takes the socket.

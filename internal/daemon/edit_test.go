@@ -14,7 +14,7 @@ import (
 // of a session.
 func TestFilesThatChangeBetweenTurns(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".agent/plugins/a.py", "def broken(:\n")
 	b := h.write(".agent/plugins/b.py", "@on_done\nasync def done(ctx): pass\n")
 	s := h.serve(strings.Repeat("- text: hi\n", 8), Limits{})

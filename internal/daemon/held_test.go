@@ -10,7 +10,7 @@ import (
 )
 
 // program writes an executable file.
-func (h house) program(path, text string) {
+func (h testHome) program(path, text string) {
 	h.t.Helper()
 	if err := os.Chmod(h.write(path, text), 0o755); err != nil {
 		h.t.Fatal(err)
@@ -38,7 +38,7 @@ func TestRepliesOverHTTPAreHeld(t *testing.T) {
 	const script = "[{text: it is a secret}, {text: it is a secret}]"
 	t.Run("text is held if a scaffold plugin may change it", func(t *testing.T) {
 		plugtest.NeedTool(t, "bash")
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.program(".local/scaffold/plugins/shouter", `#!/bin/bash
 while IFS= read -r line; do
 	id=${line##*'"id":'}; id=${id%\}}
@@ -67,7 +67,7 @@ done
 	})
 	t.Run("text is streamed if the plugins only observe it", func(t *testing.T) {
 		plugtest.NeedTool(t, "sh")
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.program(".config/dotagent/plugins/dotagent-plugin-keep", `#!/bin/sh
 case "$1" in
 info) echo '{"name":"keep","version":"1.0.0","kinds":["sink"]}' ;;

@@ -102,7 +102,7 @@ func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) e
 	}
 	d.place.leave()
 	pause.For(context.WithoutCancel(ctx), lastCalls) // calls that have connected are still accepted
-	err := d.windDown(server, endRequests, grace)
+	err := d.endServing(server, endRequests, grace)
 	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}

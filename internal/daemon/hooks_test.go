@@ -48,7 +48,7 @@ func hookRequest(event string, fields map[string]any) hookroad.Request {
 	return hookroad.NewRequest(codehook.Input{Event: event, Dir: "/", Data: data}, pluginhost.Version)
 }
 
-func (h house) answer(c *Core, r hookroad.Request) *hookroad.Answer {
+func (h testHome) answer(c *Core, r hookroad.Request) *hookroad.Answer {
 	h.t.Helper()
 	a, err := c.AnswerHook(h.t.Context(), codehook.Claude, r)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h house) answer(c *Core, r hookroad.Request) *hookroad.Answer {
 
 func TestHookAnswers(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".agent/plugins/a.py", marker("a"))
 	c := h.open("")
 	t.Run("the changes of plugins are in the agent's format", func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestTurnsOfOtherAgents(t *testing.T) {
 // TestAProbeIsNoSession: the probe of `patchbay hook status` is answered, but not listed as a
 // session.
 func TestAProbeIsNoSession(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open("")
 	h.answer(c, preToolUse(h.home, codehook.ProbeSession, "p"))
 	h.answer(c, preToolUse(h.home, "s1", "p"))
@@ -194,7 +194,7 @@ type hookServed struct {
 }
 
 // serveHooks starts such a daemon, which reports the given version.
-func (h house) serveHooks(version string, idle time.Duration) *hookServed {
+func (h testHome) serveHooks(version string, idle time.Duration) *hookServed {
 	h.t.Helper()
 	o := h.options()
 	o.NoModel = true
@@ -238,7 +238,7 @@ func (s *hookServed) over(t *testing.T) {
 func TestHookDaemons(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
-	ask := func(t *testing.T, h house, version string) string {
+	ask := func(t *testing.T, h testHome, version string) string {
 		t.Helper()
 		var out, errs strings.Builder
 		data := preToolUse(h.home, "s", "p").Input
@@ -253,7 +253,7 @@ func TestHookDaemons(t *testing.T) {
 		return out.String()
 	}
 	t.Run("it ends when no call comes", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		s := h.serveHooks(pluginhost.Version, 50*time.Millisecond)
 		s.over(t)
 		if _, err := os.Lstat(s.socket); !errors.Is(err, fs.ErrNotExist) {
@@ -261,7 +261,7 @@ func TestHookDaemons(t *testing.T) {
 		}
 	})
 	t.Run("it yields to another version and to serve, but not to its own version", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".agent/plugins/a.py", marker("a"))
 		old := h.serveHooks("0.0.9", 0)
 		if got := ask(t, h, "0.0.9"); !strings.Contains(got, "echo a") {
@@ -288,7 +288,7 @@ func TestHookDaemons(t *testing.T) {
 		}
 	})
 	t.Run("it stays if the other daemon does not take the place", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		s := h.serveHooks(pluginhost.Version, 0)
 		if err := s.askToYield(t.Context(), s.socket, true); err != nil {
 			t.Fatal(err)
@@ -301,7 +301,7 @@ func TestHookDaemons(t *testing.T) {
 		}
 	})
 	t.Run("it reads its files again when they have changed", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".agent/plugins/a.py", marker("a"))
 		s := h.serveHooks(pluginhost.Version, 0)
 		h.write(".config/patchbay/config.toml", "[plugins.a]\non_failure = \"deny\"\n")
@@ -325,7 +325,7 @@ func (s *hookServed) overSocketHealth(t *testing.T) bool {
 }
 
 // closedAt waits until the file of closed points has the wanted content.
-func (h house) closedAt(c *Core, want hookroad.ByPoint) {
+func (h testHome) closedAt(c *Core, want hookroad.ByPoint) {
 	h.t.Helper()
 	var got *hookroad.Closed
 	var err error
@@ -339,7 +339,7 @@ func (h house) closedAt(c *Core, want hookroad.ByPoint) {
 
 func TestTheFileOfClosedPoints(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".agent/plugins/a.py", marker("a"))
 	h.write(".agent/plugins/b.py", marker("b"))
 	h.write(".config/patchbay/config.toml", "[plugins.b]\non_failure = \"abort\"\n")

@@ -15,7 +15,7 @@ import (
 // TestMonitoringStartsNoProcess checks that health, metrics and lists ask no plugin, and that
 // plugin info and doctor ask all of them within one deadline.
 func TestMonitoringStartsNoProcess(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	record := filepath.Join(h.home, "asked")
 	names := []string{"one", "two", "three"}
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 
 // picky installs a dotagent plugin that refuses each config with the word no in it, quotes the
 // config, and appends each verb to a file.
-func (h house) picky() {
+func (h testHome) picky() {
 	path := h.write(".config/dotagent/plugins/dotagent-plugin-picky", `#!/bin/sh
 echo "$1" >>"$HOME/verbs"
 case "$1" in
@@ -40,7 +40,7 @@ args = ["-c", "echo ran >>$HOME/ran"]
 // TestAConfigThatIsRefused checks that no agent runs with a config that a plugin refuses, and that
 // a corrected manifest runs.
 func TestAConfigThatIsRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.picky()
 	const place = ".config/patchbay/agents/choosy/agent.toml"
 	h.write(place, pickyAgent+"[[on_success]]\nplugin = \"picky\"\nconfig = { path = \"no\" }\n")
@@ -89,7 +89,7 @@ func TestAConfigThatIsRefused(t *testing.T) {
 // TestVariablesInACheckedConfig checks that validate gets the config of a notifier with the values
 // of its variables, and that no message has one of them.
 func TestVariablesInACheckedConfig(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.picky()
 	notifier := func(path string) string {
 		return pickyAgent + "[[notifiers]]\ndriver = \"plugin\"\nname = \"picky\"\nconfig = { path = \"" + path + "\" }\n"

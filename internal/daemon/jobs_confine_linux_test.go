@@ -18,7 +18,7 @@ import (
 // also calls two servers, one of which its manifest names.
 func TestAgentsAreHeldToTheirSecurity(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/config.toml", `sandbox = "declared"`)
 	open, closed, named, other := t.TempDir(), t.TempDir(), listen(t), listen(t)
 	agent := func(name, security string) {

@@ -12,7 +12,7 @@ import (
 // TestJobExamWarns checks that a desktop that cannot show messages is found without --reach, and
 // that a setting without effect is reported.
 func TestJobExamWarns(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/shows/agent.toml", "[agent]\nname = \"shows\"\n[run]\ncommand = \"/bin/sh\"\n[defaults]\nmax_retries = 0\n[[notifiers]]\ndriver = \"desktop\"\n")
 	c := h.open("")
 	x := JobExam{Host: c.Host, Environ: []string{"PATH=/nowhere", "HOME=/nowhere"}, Procs: c.procs}

@@ -13,7 +13,7 @@ import (
 )
 
 // plugin installs a dotagent plugin of a kind. It appends its input to a file of its own.
-func (h house) plugin(name, kind string) string {
+func (h testHome) plugin(name, kind string) string {
 	path := h.write(".config/dotagent/plugins/dotagent-plugin-"+name, `#!/bin/sh
 case "$1" in
 info) echo '{"name":"`+name+`","kinds":["`+kind+`"]}' ;;
@@ -40,7 +40,7 @@ plugin = "late"
 // TestPluginsInstalledLater installs plugins while a daemon runs. The daemon finds them before the
 // next event for them. If a plugin cannot be asked, the run says why.
 func TestPluginsInstalledLater(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/early/agent.toml", early)
 	c := h.open("")
 	run := func() job.Run {
@@ -97,7 +97,7 @@ func TestPluginsInstalledLater(t *testing.T) {
 // TestDoctorOfTheDaemon checks that /v1/doctor also reports the current problems of manifests and
 // their plugins.
 func TestDoctorOfTheDaemon(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open("")
 	diagnose := func() (problems []string) {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestAnAgentWhoseManifestBreaks(t *testing.T) {
 // run in that directory's project, and those of other agents in the daemon's. People are told about
 // a run whose directory is gone.
 func TestAnAgentsPluginsRunInItsProject(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	repo := repository(t, "repo")
 	inside := filepath.Join(repo, "inside")
 	if err := os.Mkdir(inside, 0o755); err != nil {

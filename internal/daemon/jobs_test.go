@@ -36,7 +36,7 @@ topic = "${TOPIC}"
 // TestJobsOverHTTP: a run can be started, followed and read, a schedule has one run at a time, and
 // the journal has the run.
 func TestJobsOverHTTP(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
 	h.write(".config/patchbay/agents/broken/agent.toml", "[agent]\nnam = 1\n")
 	c := h.open("")
@@ -78,7 +78,7 @@ func TestJobsOverHTTP(t *testing.T) {
 
 // TestJobsOverARealConnection runs an agent through the routes, as a client does.
 func TestJobsOverARealConnection(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
 	c := h.open("")
 	routes := httpapi.New(httpapi.Options{Backend: c.backend()})
@@ -110,7 +110,7 @@ func TestJobsOverARealConnection(t *testing.T) {
 }
 
 func TestJobExam(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter+"[[preflight]]\nplugin = \"nowhere\"\n")
 	h.write(".config/patchbay/agents/broken/agent.toml", "[agent]\nnam = 1\n")
 	h.write(".config/patchbay/agents/lost/agent.toml", "[agent]\nname = \"lost\"\n[run]\ncommand = \"no-such-program\"\n")

@@ -17,7 +17,7 @@ import (
 // TestLogsOverHTTP checks that a client gets the end of a plugin's log and the next lines, without
 // secrets.
 func TestLogsOverHTTP(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".config/patchbay/secrets.toml", "WORD = \"hush-hush\"\n")
 	s := h.serve("", Limits{})
 	store := &pluginlog.Store{Dir: pluginlog.Dir(s.Dirs.State)}

@@ -32,7 +32,7 @@ async def block(ctx, call):
 
 // TestMCPOverHTTP runs a whole daemon with an MCP server among its plugins, and an MCP client.
 func TestMCPOverHTTP(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	path := plugtest.InstallMCP(t, h.home, plugtest.MCPBoth)
 	table := func(name string) string {
 		return fmt.Sprintf("[[mcp]]\nname = %q\ncommand = [%q]\n", name, path)
@@ -105,7 +105,7 @@ func TestMCPOverHTTP(t *testing.T) {
 // client.
 func TestMCPToolsPassPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	path := plugtest.InstallMCP(t, h.home, plugtest.MCPHandshake)
 	h.write(".config/patchbay/config.toml", fmt.Sprintf("[[mcp]]\nname = \"small\"\ncommand = [%q]\n", path))
 	h.write(".agent/plugins/guard.py", guard)
@@ -121,7 +121,7 @@ func TestMCPToolsPassPlugins(t *testing.T) {
 
 // TestMCPToken checks that requests without the token are refused.
 func TestMCPToken(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/config.toml", "[server]\ntoken = \"open sesame\"\n")
 	s := h.serve("", Limits{})
 	if got := s.do("POST", "/mcp", `{}`); got.status != 401 {

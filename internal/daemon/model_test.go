@@ -8,7 +8,7 @@ import (
 // TestUseModel checks that the chosen model answers, that a reload keeps it, and that a model that
 // cannot be opened changes nothing.
 func TestUseModel(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	o := h.options()
 	o.Host.Environ = append(o.Host.Environ, "OPENAI_API_KEY=k")
 	o.Script = h.write("script.yaml", "- text: hi\n")

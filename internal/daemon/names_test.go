@@ -13,7 +13,7 @@ import (
 // by the name that it declares, and that a file's name wins.
 func TestPluginsByEitherName(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".agent/plugins/file.py", stamp("own"))
 	s := h.serve(strings.Repeat("- text: hi\n", 10), Limits{})
 	s.do("POST", "/feature/plugins/enable", "{}")

@@ -10,7 +10,7 @@ import (
 // TestNextRuns: the next runs are in the order of time and limited in number. A schedule without
 // ticks has an empty list.
 func TestNextRuns(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/often/agent.toml", "[agent]\nname = \"often\"\n[run]\ncommand = \"true\"\n[[schedules]]\nid = \"five\"\ntype = \"interval\"\ninterval_minutes = 5\n")
 	c := h.open("")
 	loaded := c.Jobs.Loaded()

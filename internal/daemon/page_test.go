@@ -52,7 +52,7 @@ func traced(point hook.Point, sessionID, turn string, steps ...hook.Step) chat.E
 }
 
 func TestTracesHavePages(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	failing := hook.Step{Plugin: "b", Started: time.Time{}.Add(time.Second), Err: &hook.Error{Plugin: "b", Err: errors.New("boom")}}
 	for i := range 9 {
 		turn, point, steps := fmt.Sprint("turn", i/3), hook.TurnInput, []hook.Step{{Plugin: "a", Sent: json.RawMessage(`{"x":1}`), Duration: time.Second}}
@@ -106,7 +106,7 @@ func TestTracesHavePages(t *testing.T) {
 }
 
 func TestTurnsHavePages(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	for i := range 15 { // the events of two sessions' turns alternate
 		s.record(traced(hook.TurnInput, fmt.Sprint("ses", i%2), fmt.Sprintf("turn%d%d", i/6, i%2), hook.Step{Plugin: "a"}))
 	}
@@ -129,7 +129,7 @@ func TestTurnsHavePages(t *testing.T) {
 }
 
 func TestCursorsOfOtherListsAreRefused(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	for path, cursors := range map[string][]string{
 		"/v1/traces": {"x", "17", httpapi.Cursor(runList, "1 5"), httpapi.Cursor(traceList, "x"), httpapi.Cursor(traceList, "-1"), httpapi.Cursor(traceList, "0")},
 		"/v1/runs":   {"x", "17", httpapi.Cursor(traceList, "5"), httpapi.Cursor(runList, "x"), httpapi.Cursor(runList, "1 x")},
@@ -144,7 +144,7 @@ func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 }
 
 func TestRunsHavePages(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
 	s := h.serve("", Limits{})
 	j := jobs{s.Jobs}

@@ -12,7 +12,7 @@ import (
 
 // TestSessionPages follows the links from page to page. All pages together must be the whole list.
 func TestSessionPages(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	for range 120 {
 		if _, err := s.Sessions.Create(t.Context(), session.Session{WorkingDir: s.Dir()}); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // its line.
 func TestCodeIsCheckedWithoutBeingRun(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	s := h.serve("", Limits{})
 	mark := filepath.Join(h.home, "ran")
 	check := func(code string) (c httpapi.SourceCheck) {

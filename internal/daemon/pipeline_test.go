@@ -12,7 +12,7 @@ import (
 // TestThePipeline: the plugins are listed at their own points and at connected ones, and the sample
 // of each point can be fired.
 func TestThePipeline(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[[connect]]\nplugin = \"notes\"\nhook = \"on_session_start\"\npoint = \"prompt.context\"\n")
 	s := h.serve("", Limits{})
 	var p httpapi.Pipeline

@@ -42,9 +42,9 @@ func (s *served) awaitPluginEvents() {
 	})
 }
 
-// staysDown makes the plugin of kagedHouse wait after a crash, until there is a file named up.
+// staysDown makes the plugin of kagedHome wait after a crash, until there is a file named up.
 // Otherwise it could be up again before its state is looked at.
-func (h house) staysDown() {
+func (h testHome) staysDown() {
 	h.t.Helper()
 	const path = ".local/share/kaged/plugins/notes/run.sh"
 	text, err := os.ReadFile(filepath.Join(h.home, path))
@@ -57,7 +57,7 @@ func (h house) staysDown() {
 // TestACrashIsAnEvent checks the events of a plugin that crashes: it is down, its last lines, it is
 // up again.
 func TestACrashIsAnEvent(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".config/patchbay/secrets.toml", "WORD = \"of ink\"\n")
 	h.staysDown()
 	s := h.serve("", Limits{})
@@ -88,7 +88,7 @@ func TestACrashIsAnEvent(t *testing.T) {
 // TestAPluginCannotFillTheJournal checks that events above the budget are counted and reported
 // once.
 func TestAPluginCannotFillTheJournal(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	s.awaitPluginEvents()
 	for i := range 1000 {
 		s.pluginEvents.wrote("kaged", "notes", pluginlog.Line{Level: "stderr", Text: fmt.Sprint(i, strings.Repeat("x", 2000))})

@@ -19,11 +19,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// kagedHouse returns a house with a kaged plugin. It has knobs, a method, a notification, a tool
+// kagedHome returns a testHome with a kaged plugin. It has knobs, a method, a notification, a tool
 // that returns its _context, and a tool that crashes.
-func kagedHouse(t *testing.T) house {
+func kagedHome(t *testing.T) testHome {
 	plugtest.NeedTool(t, "sh")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n")
 	h.write(".local/share/kaged/plugins/notes/manifest.yaml", `name: notes
 version: 1.0.0
@@ -60,7 +60,7 @@ done
 }
 
 func TestAPluginsMethodsOverHTTP(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	for _, tc := range []struct {
 		rule, path, body string
 		status           int
@@ -82,7 +82,7 @@ func TestAPluginsMethodsOverHTTP(t *testing.T) {
 // TestACrashDuringAToolCallNamesThePlugin checks that the daemon stays healthy and names the plugin
 // that crashed.
 func TestACrashDuringAToolCallNamesThePlugin(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	got := s.do("POST", "/v1/tools/notes.where/call", `{"arguments":{}}`)
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"success":true`) || !strings.Contains(got.body, `"error":null`) {
 		t.Errorf("a call that succeeds: %d %s", got.status, got.body)
@@ -96,7 +96,7 @@ func TestACrashDuringAToolCallNamesThePlugin(t *testing.T) {
 // TestATracedToolCallOverHTTP checks that an answer with trace has the plugin's step, even if the
 // plugin did not answer. Without trace, the answer has no step.
 func TestATracedToolCallOverHTTP(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	call := func(tool, body string) (r httpapi.ToolResult) {
 		t.Helper()
 		got := s.do("POST", "/v1/tools/"+tool+"/call", body)
@@ -129,7 +129,7 @@ func TestATracedToolCallOverHTTP(t *testing.T) {
 // TestArgumentsOverHTTP sends arguments that do not fit a tool's schema, by hand and as an MCP
 // client. The tool must not be called.
 func TestArgumentsOverHTTP(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	for _, c := range []struct {
 		rule, args string
 		status     int
@@ -153,7 +153,7 @@ func TestArgumentsOverHTTP(t *testing.T) {
 // TestANotificationIsAnEvent checks that a notification is an event on /v1/events, and that the
 // plugin's facts count and list it.
 func TestANotificationIsAnEvent(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -183,7 +183,7 @@ func TestANotificationIsAnEvent(t *testing.T) {
 }
 
 func TestKnobsOverHTTP(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	s := h.serve("", Limits{})
 	got := s.do("PUT", "/v1/plugins/notes/knobs/level", `{"value":7}`)
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"restarted":true`) || !strings.Contains(got.body, `"value":7`) {
@@ -216,7 +216,7 @@ func TestKnobsOverHTTP(t *testing.T) {
 // TestASessionsProject checks that the hooks' _context names the project of a session that works in
 // another project than the daemon.
 func TestASessionsProject(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	s := h.serve("", Limits{})
 	project := filepath.Dir(h.write("work/garden/.git/HEAD", "ref: refs/heads/main\n"))
 	project = filepath.Dir(project)
@@ -246,7 +246,7 @@ func TestASessionsProject(t *testing.T) {
 // TestTheDaemonsCounters checks that a command can ask for the daemon's state of a plugin, which is
 // not that of its own process.
 func TestTheDaemonsCounters(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestTheDaemonsCounters(t *testing.T) {
 // TestACommandReachesTheDaemon checks that the daemon restarts a plugin after `plugin knob` has
 // written the file.
 func TestACommandReachesTheDaemon(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ done
 `
 
 // script installs the program of a scaffold plugin.
-func (h house) script(name, text string) {
+func (h testHome) script(name, text string) {
 	h.t.Helper()
 	if err := os.Chmod(h.write(".local/scaffold/plugins/"+name, text), 0o755); err != nil {
 		h.t.Fatal(err)
@@ -55,7 +55,7 @@ func repository(t *testing.T, name string) string {
 
 // enhanced returns the prompt's context after plugins changed it, in a turn of a session that works
 // in dir.
-func (h house) enhanced(c *Core, dir string) string {
+func (h testHome) enhanced(c *Core, dir string) string {
 	h.t.Helper()
 	s, err := c.Sessions.Create(h.t.Context(), session.Session{WorkingDir: dir})
 	if err != nil {
@@ -76,7 +76,7 @@ func (h house) enhanced(c *Core, dir string) string {
 // for git tells each session about its own repository.
 func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
-	h := newHouse(t)
+	h := newTestHome(t)
 	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "plugins", "git-status"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 // repositories of one daemon.
 func TestSeedGitContext(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	for _, b := range plugtest.Seed(t, "003").Blocks("python") {
 		if strings.Contains(b.Text, `"name":"git-context"`) {
 			h.script("git-context", b.Text)
@@ -121,7 +121,7 @@ func TestSeedGitContext(t *testing.T) {
 // TestAProjectsPlugins checks that a plugin runs in the directory of each project, and that its
 // counters count its calls in all of them.
 func TestAProjectsPlugins(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.script("where", where)
 	c := h.open("")
 	one, two := repository(t, "one"), repository(t, "two")
@@ -160,7 +160,7 @@ func callsOf(t *testing.T, host *pluginhost.Host) int64 {
 // TestProjectsAreFew checks that the plugins of a project are closed when they are unused for a
 // while, or when another project needs their place. Plugins in use are never closed.
 func TestProjectsAreFew(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.script("where", where)
 	c := h.open("")
 	p := c.projects
@@ -216,7 +216,7 @@ func (p *projects) roots() string {
 // TestProjectsAtOnce runs many turns at once, in more projects than can be open at the same time.
 // Each turn gets the plugins of its own project.
 func TestProjectsAtOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.script("where", where)
 	c := h.open("")
 	var repos []string
@@ -239,7 +239,7 @@ func TestProjectsAtOnce(t *testing.T) {
 // TestADirectoryThatIsGone checks that a session whose directory is gone cannot run a turn but can
 // be deleted.
 func TestADirectoryThatIsGone(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	s := h.serve("", Limits{})
 	dir := repository(t, "gone")
 	made := s.do("POST", "/session", `{"working_dir":"`+dir+`"}`)
@@ -258,7 +258,7 @@ func TestADirectoryThatIsGone(t *testing.T) {
 // TestALinkIsNoOtherProject checks that a project reached through a link uses the plugins that are
 // already open for it.
 func TestALinkIsNoOtherProject(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.script("where", where)
 	c := h.open("")
 	repo := repository(t, "real")
@@ -288,7 +288,7 @@ func TestALinkIsNoOtherProject(t *testing.T) {
 // TestAProjectWhoseConfigIsBroken checks that a session there gets an error with the file, the line
 // and the fix.
 func TestAProjectWhoseConfigIsBroken(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	s := h.serve("", Limits{})
 	dir := repository(t, "broken")
 	file := filepath.Join(dir, ".patchbay", "config.toml")

@@ -27,7 +27,7 @@ func putIn(t *testing.T, root, name, text string) {
 // TestEachProjectByItsOwnTrust checks that a daemon with two projects runs the plugins of the
 // trusted one, and only there.
 func TestEachProjectByItsOwnTrust(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c := h.open("")
 	trusted, other := repository(t, "trusted"), repository(t, "other")
 	for _, root := range []string{trusted, other} {
@@ -60,7 +60,7 @@ func TestEachProjectByItsOwnTrust(t *testing.T) {
 // TestInstructionsOfEachProject checks that a session's prompt contains the AGENTS.md of its own
 // project.
 func TestInstructionsOfEachProject(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.script("where", strings.ReplaceAll(where, "context_enhance", "pre_llm_send"))
 	c := h.open("")
 	for _, name := range []string{"one", "two"} {

@@ -16,7 +16,7 @@ import (
 // TestEventsThatAreNotKeptAreCounted checks that each event that is not stored is counted, and that
 // health and metrics show the count.
 func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	log := &plugtest.Log{}
 	o := h.options()
 	o.Host.Logger = slog.New(slog.NewTextHandler(log, nil))

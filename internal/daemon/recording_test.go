@@ -16,7 +16,7 @@ import (
 // TestRecordingNamesMissingEvents checks that a recording names the events that the journal did not
 // store whole, and contains the others.
 func TestRecordingNamesMissingEvents(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	step := hook.Step{Plugin: "a", Dialect: "scaffold", Hook: "post_user_input", Verdict: hook.Continue, Sent: json.RawMessage(`{"x":1}`)}
 	long := traced(hook.TurnFinal, "ses", "turn", step)
 	long.Outcome.Payload = json.RawMessage(`{"text":"` + strings.Repeat("x", maxRecord) + `"}`)

@@ -23,7 +23,7 @@ func (r reply) plugin(t *testing.T) pluginhost.PluginDetail {
 }
 
 func TestRestartOverHTTP(t *testing.T) {
-	s := kagedHouse(t).serve("", Limits{})
+	s := kagedHome(t).serve("", Limits{})
 	before := s.do("GET", "/v1/plugins/notes", "").plugin(t)
 	after := s.do("POST", "/v1/plugins/notes/restart", "").plugin(t)
 	if before.Pid == nil || after.Pid == nil || *before.Pid == *after.Pid || after.State != "ready" {
@@ -48,7 +48,7 @@ func TestExecutableOverHTTP(t *testing.T) {
 		t.Skip("Windows has no file modes")
 	}
 	plugtest.NeedTool(t, "sh")
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	const script = "#!/bin/sh\ncase $1 in info) echo '{\"name\":\"shout\",\"version\":\"1.0.0\",\"kinds\":[\"sink\"]}';; esac\n"
 	file := h.write(".config/dotagent/plugins/dotagent-plugin-shout", script)
 	other := h.write("other.sh", script)
@@ -90,7 +90,7 @@ func TestExecutableOverHTTP(t *testing.T) {
 }
 
 func TestADisabledPluginCanBeEnabledByItsFinding(t *testing.T) {
-	h := kagedHouse(t)
+	h := kagedHome(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[plugins.notes]\nenabled = false\n")
 	s := h.serve("", Limits{})
 	if got := s.do("GET", "/v1/doctor", "").body; !strings.Contains(got, `"action":{"kind":"enable","plugin":"kaged:notes"}`) {

@@ -73,7 +73,7 @@ const sleeper = "[agent]\nname = \"sleeper\"\n[run]\ncommand = \"/bin/sleep\"\na
 
 // TestCancelOverHTTP checks that a run can be ended through the routes, and ends with its daemon.
 func TestCancelOverHTTP(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/patchbay/agents/sleeper/agent.toml", sleeper)
 	c := h.open("")
 	routes := httpapi.New(httpapi.Options{Backend: c.backend()})

@@ -134,7 +134,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	}
 	endJobs() // stops running agents; their attempts do not count
 	local.leave()
-	err = errors.Join(err, c.windDown(server, endRequests, turnGrace))
+	err = errors.Join(err, c.endServing(server, endRequests, turnGrace))
 	scheduling.Wait()
 	for range left {
 		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
@@ -153,10 +153,10 @@ func (c *Core) newServer(ctx context.Context, routes http.Handler, l Limits) *ht
 		BaseContext:                  func(net.Listener) context.Context { return ctx }}
 }
 
-// windDown ends the server. It lets no new turn begin, waits for the running ones, and interrupts
+// endServing ends the server. It lets no new turn begin, waits for the running ones, and interrupts
 // those that do not end. Then it cancels all requests, because streams never end by themselves, and
 // waits until the answers are sent.
-func (c *Core) windDown(server *http.Server, endRequests func(), patience time.Duration) error {
+func (c *Core) endServing(server *http.Server, endRequests func(), patience time.Duration) error {
 	c.running.stop()
 	grace, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

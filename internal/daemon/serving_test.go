@@ -30,7 +30,7 @@ type served struct {
 }
 
 // serve starts a daemon that logs at the finest level.
-func (h house) serve(script string, limits Limits) *served {
+func (h testHome) serve(script string, limits Limits) *served {
 	h.t.Helper()
 	s := &served{t: h.t, log: new(plugtest.Log)}
 	o := h.options()

@@ -45,7 +45,7 @@ esac
 // TestShell checks that a user's command goes through the command plugins, as with `patchbay run`.
 func TestShell(t *testing.T) {
 	plugtest.NeedTool(t, "sed")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".local/share/mine/plugins/loud/mine-plugin.toml", loudManifest)
 	if err := os.Chmod(h.write(".local/share/mine/plugins/loud/mine-plugin-loud", loudProgram), 0o755); err != nil {
 		t.Fatal(err)

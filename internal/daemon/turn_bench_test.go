@@ -35,7 +35,7 @@ func BenchmarkTurn(b *testing.B) {
 func BenchmarkResume(b *testing.B) {
 	for _, n := range []int{10, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			o := house{home: b.TempDir()}.options()
+			o := testHome{home: b.TempDir()}.options()
 			first, err := Open(b.Context(), o)
 			if err != nil {
 				b.Fatal(err)
@@ -100,7 +100,7 @@ func BenchmarkTurns(b *testing.B) {
 
 func openFor(b *testing.B) *Core {
 	b.Helper()
-	c, err := Open(b.Context(), house{home: b.TempDir()}.options())
+	c, err := Open(b.Context(), testHome{home: b.TempDir()}.options())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 // TestTheWebPage checks that the page is at its addresses, that the routes are listed beside it,
 // and that the page may load nothing from elsewhere.
 func TestTheWebPage(t *testing.T) {
-	s := newHouse(t).serve("", Limits{})
+	s := newTestHome(t).serve("", Limits{})
 	for _, path := range []string{"/", "/plugins/words", "/trace/ses_1/turn_1"} {
 		got := s.do("GET", path, "")
 		policy := got.header.Get("Content-Security-Policy")

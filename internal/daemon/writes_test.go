@@ -23,7 +23,7 @@ type tally struct {
 }
 
 // tallied opens a core whose sessions are stored through a tally.
-func tallied(h house) (*Core, *tally) {
+func tallied(h testHome) (*Core, *tally) {
 	c := h.open("")
 	y := &tally{Store: c.Engine, writes: make(map[string]int), reads: make(map[string]int)}
 	holder := c.Sessions.Holder
@@ -124,7 +124,7 @@ func (s tallyStream) Purge(ctx context.Context, topic string) error {
 // TestWritesOfATurn checks that a turn waits for four writes, and that three events are written in
 // the background.
 func TestWritesOfATurn(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c, y := tallied(h)
 	id := h.session(c)
 	h.say(c, id, "the first message gives the session its title")
@@ -151,7 +151,7 @@ func TestWritesOfATurn(t *testing.T) {
 // TestReadsOfATurn checks that a message over HTTP reads the session's record twice: when the turn
 // begins, and after its first entry, in case the session was deleted meanwhile.
 func TestReadsOfATurn(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	c, y := tallied(h)
 	id := h.session(c)
 	h.say(c, id, "the first message gives the session its title")

@@ -42,8 +42,8 @@ func NoHook(plugin, name string, have []string) error {
 	return WithFix(fmt.Errorf("plugin %s has no hook %q", plugin, name), nearest.Suggest(name, have))
 }
 
-// NoMeaning returns the error of a connection to a point where the hook cannot be called. points
+// NotCallable returns the error of a connection to a point where the hook cannot be called. points
 // are those where it can.
-func NoMeaning(dialect string, want Spot, points []string) error {
-	return WithFix(fmt.Errorf("%s hook %s has no meaning at %s", dialect, want.Hook, want.Point), "connect it to "+strings.Join(points, ", "))
+func NotCallable(dialect string, want Spot, points []string) error {
+	return WithFix(fmt.Errorf("%s hook %s cannot be called at %s", dialect, want.Hook, want.Point), "connect it to "+strings.Join(points, ", "))
 }

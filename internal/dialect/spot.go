@@ -40,5 +40,5 @@ func Connection[T any](dialect string, want Spot, spot func(*T) Spot, tables ...
 	if len(points) == 0 {
 		return nil, fmt.Errorf("there is no %s hook %q", dialect, want.Hook)
 	}
-	return nil, NoMeaning(dialect, want, points)
+	return nil, NotCallable(dialect, want, points)
 }

@@ -16,7 +16,7 @@ func TestConnection(t *testing.T) {
 		t.Errorf("an entry of the second table: %v, %v", got, err)
 	}
 	for want, spot := range map[string]Spot{
-		`d hook begin has no meaning at tool.before; connect it to turn.begin, session.start`: {"begin", hook.ToolBefore},
+		`d hook begin cannot be called at tool.before; connect it to turn.begin, session.start`: {"begin", hook.ToolBefore},
 		`there is no d hook "start"`: {"start", hook.TurnBegin},
 	} {
 		if got, err := Connection("d", spot, same, own, more); got != nil || err == nil || err.Error() != want {

@@ -38,7 +38,7 @@ func outside(pid int, own map[int]bool) error {
 }
 
 // climb goes from a process up to the first one. It reports whether a parent has ended meanwhile,
-// or is about to. Then its result means nothing, because the pid may belong to another process by
+// or is about to. Then its result is useless, because the pid may belong to another process by
 // now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {

@@ -109,7 +109,7 @@ func serve(t *testing.T, address string) *server {
 				return
 			}
 			_, _ = io.ReadAtLeast(conn, make([]byte, 2), int(s.bytes.Load())) // ends early if the caller closes its end
-			s.verdicts <- settled(conn)
+			s.verdicts <- checkUntilOutside(conn)
 			_ = conn.Close()
 		}
 	}()
@@ -117,9 +117,9 @@ func serve(t *testing.T, address string) *server {
 	return s
 }
 
-// settled checks the caller. A caller that is seen inside may be about to release its connection,
-// so it is checked again for a while, and must never be admitted.
-func settled(conn net.Conn) error {
+// checkUntilOutside checks the caller. A caller that is seen inside may be about to release its
+// connection, so it is checked again for a while, and must never be admitted.
+func checkUntilOutside(conn net.Conn) error {
 	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
 	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
 		err = Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))

@@ -80,15 +80,15 @@ func blockPath(dir, stream string, n int) string {
 	return filepath.Join(dir, "jetstream", "$G", "streams", stream, "msgs", fmt.Sprintf("%d.blk", n))
 }
 
-// A harm damages a block while no engine runs. It returns which messages are lost.
-type harm struct {
+// A damageCase damages a block while no engine runs. It returns which messages are lost.
+type damageCase struct {
 	name string
 	kind blocks.Kind
 	do   func(t *testing.T, path string) (lost []int, cut int)
 }
 
-func flipAt(percent int) harm {
-	return harm{fmt.Sprintf("flipped at %d %%", percent), blocks.Damaged, func(t *testing.T, path string) ([]int, int) {
+func flipAt(percent int) damageCase {
+	return damageCase{fmt.Sprintf("flipped at %d %%", percent), blocks.Damaged, func(t *testing.T, path string) ([]int, int) {
 		data := readFile(t, path)
 		at := len(data) * percent / 100
 		for i := range 8 {
@@ -105,8 +105,8 @@ func flipAt(percent int) harm {
 	}}
 }
 
-func harms() []harm {
-	return []harm{flipAt(0), flipAt(10), flipAt(50), flipAt(90),
+func harms() []damageCase {
+	return []damageCase{flipAt(0), flipAt(10), flipAt(50), flipAt(90),
 		{"emptied", blocks.Emptied, func(t *testing.T, path string) ([]int, int) {
 			writeFile(t, path, nil)
 			return upTo(1, wrote), 0
@@ -171,7 +171,7 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-func testDamagedBlock(t *testing.T, k kept, h harm) {
+func testDamagedBlock(t *testing.T, k kept, h damageCase) {
 	dir := t.TempDir()
 	fill(t, dir, k)
 	path := blockPath(dir, k.stream, 1)

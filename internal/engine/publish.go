@@ -125,7 +125,7 @@ func (w write) message() *nats.Msg {
 // that. The first letter tells them apart.
 func messageID(id string) string {
 	if id == "" {
-		return madeUpPrefix + rand.Text()
+		return generatedPrefix + rand.Text()
 	}
 	ok := len(id) <= 128
 	for i := range len(id) {
@@ -138,7 +138,7 @@ func messageID(id string) string {
 	return "h" + hex.EncodeToString(sum[:])
 }
 
-const madeUpPrefix = "m"
+const generatedPrefix = "m"
 
-// madeUp reports whether the caller set no id.
-func madeUp(id string) bool { return strings.HasPrefix(id, madeUpPrefix) }
+// isGenerated reports whether the caller set no id.
+func isGenerated(id string) bool { return strings.HasPrefix(id, generatedPrefix) }

@@ -154,7 +154,7 @@ func (q *queue) job(msg jetstream.Msg) (*Job, error) {
 		return nil, err
 	}
 	j := &Job{Data: msg.Data(), Deliveries: int(meta.NumDelivered), queue: q, reply: msg.Reply()}
-	if id := msg.Headers().Get(nats.MsgIdHdr); !madeUp(id) {
+	if id := msg.Headers().Get(nats.MsgIdHdr); !isGenerated(id) {
 		j.id = id
 	}
 	return j, nil

@@ -180,8 +180,8 @@ func (t *cgroupTree) isRoot() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// delegated reports whether systemd has marked the cgroup as one that its owner may divide. Any
-// other belongs to its creator and must not be changed, not even by root.
+// delegated reports whether systemd has marked the cgroup as one that its owner may divide. A
+// cgroup without the mark belongs to its creator and must not be changed, not even by root.
 func (t *cgroupTree) delegated() bool {
 	for _, mark := range []string{"user.delegate", "trusted.delegate"} {
 		value := make([]byte, 8)

@@ -73,8 +73,8 @@ func TestOutOfMemory(t *testing.T) {
 		events string
 		want   bool
 	}{
-		"its own limit killed":                  {"low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n", true},
-		"another's shortage killed":             {"max 0\noom 0\noom_kill 1\n", false},
+		"a kill by its own limit":               {"low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n", true},
+		"a kill for another shortage":           {"max 0\noom 0\noom_kill 1\n", false},
 		"the limit was reached, without a kill": {"max 40\noom 1\noom_kill 0\n", false},
 		"no counters":                           {"", false},
 	} {
@@ -113,8 +113,8 @@ func bareCgroups(t *testing.T) (s *Cgroups, dir string) {
 	return s, dir
 }
 
-func TestCgroupsThatAreLeft(t *testing.T) {
-	t.Run("if too many cgroups are left, the oldest are killed", func(t *testing.T) {
+func TestRemainingCgroupsAreRemoved(t *testing.T) {
+	t.Run("of too many kept cgroups the oldest is killed", func(t *testing.T) {
 		s, dir := bareCgroups(t)
 		oldest := filepath.Join(dir, "oldest")
 		s.left = append(s.left, &cgroup{oldest})

@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// maxLeft bounds the cgroups that are kept for processes that calls left behind. If there are more,
-// the oldest is killed. Otherwise a plugin that leaves a process behind at each call could multiply
-// its limits.
+// maxLeft is how many cgroups are kept because a process of an earlier call still runs in them. If
+// there are more, the oldest is killed. Otherwise a plugin that leaves a process behind at each
+// call could multiply its limits.
 const maxLeft = 64
 
-// boxTasks is added to the limit of processes for a program in a box. The box has up to three
-// processes of its own in the cgroup, Go programs with 18 threads together, and the limit is not
-// meant for them.
+// boxTasks is added to the limit of processes if the program runs in a box. The box itself has up
+// to three processes in the cgroup, Go programs with 18 threads together. They must not count as
+// processes of the plugin.
 const boxTasks = 24
 
 // Cgroups creates the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below the
@@ -30,7 +30,7 @@ type Cgroups struct {
 
 	mu   sync.Mutex // protects the fields below
 	last int        // the number of the last cgroup
-	left []*cgroup  // those whose process is reaped but that still have processes; the oldest first
+	left []*cgroup  // their own process has ended, but others still run in them; the oldest first
 }
 
 // enclose creates a cgroup for the process, if the host has a tree.
@@ -123,8 +123,8 @@ func (s *Cgroups) make() (*cgroup, error) {
 	}
 }
 
-// Drop removes the cgroup of a process that was reaped. With spare, processes that it left behind
-// go on within their limits, and the cgroup is removed when it is empty.
+// Drop removes the cgroup of a process that was reaped, and kills the processes left in it. If
+// spare is true, these go on within their limits, and the cgroup is removed when it is empty.
 func (s *Cgroups) Drop(e *Enforcer, spare bool) error {
 	if e == nil || e.cgroup == nil {
 		return nil

@@ -39,9 +39,9 @@ func TestRlimits(t *testing.T) {
 	}
 }
 
-// TestProcessThatCannotBeLimitedDoesNotRun: a process whose limit cannot be set is killed before
-// its first instruction, and reaped.
-func TestProcessThatCannotBeLimitedDoesNotRun(t *testing.T) {
+// TestAProcessWithoutItsLimitsDoesNotRun: a process whose limit cannot be set is killed before its
+// first instruction, and reaped.
+func TestAProcessWithoutItsLimitsDoesNotRun(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	const noSuchLimit = 99
 	e := &Enforcer{rlimits: []Rlimit{{Resource: noSuchLimit}}}

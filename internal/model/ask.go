@@ -48,7 +48,7 @@ func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json") // as the providers' own clients do; events come anyway
+	req.Header.Set("Accept", "application/json") // as the providers' own clients do; the answer is a stream nevertheless
 	req.Header.Set("User-Agent", userAgent)
 	m.provider.sign(req.Header, m.at.key)
 	return req, nil

@@ -29,7 +29,7 @@ type site struct {
 	base     string // its own endpoint
 	prefix   string // ANTHROPIC or OPENAI: the prefix of its variables
 	domain   string // of all its endpoints
-	drop     string // the end of the base URL that users write although the path of requests has it
+	drop     string // removed from the end of a base URL, because the path of each request begins with it
 }
 
 var (

@@ -15,7 +15,7 @@ import (
 var (
 	// ErrTooLong means that the conversation does not fit into the model's window.
 	ErrTooLong = errors.New("the conversation is too long for the model")
-	// ErrAuth means that the provider requires a key, or another one.
+	// ErrAuth means that the provider requires a key, or refuses the one it got.
 	ErrAuth = errors.New("the provider does not accept the key")
 	// ErrIdle means that the server sent nothing for too long.
 	ErrIdle = errors.New("the server sent nothing for too long")

@@ -40,7 +40,6 @@ func ExampleConfig_With() {
 	fmt.Println(c.Provider, c.Name, err)
 	_, err = c.With("large")
 	fmt.Println(err)
-	// Output:
-	// anthropic large <nil>
-	// unknown model provider "large"; write PROVIDER:NAME, where PROVIDER is one of anthropic, openai, offline (openai is also every compatible endpoint)
+	// Output: anthropic large <nil> unknown model provider "large"; write PROVIDER:NAME, where
+	// PROVIDER is one of anthropic, openai, offline (openai is also every compatible endpoint)
 }

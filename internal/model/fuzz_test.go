@@ -15,21 +15,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
-// A spoken is a transport that answers every request with the same response, without a network.
-type spoken struct {
+// A fixedAnswer is a transport without a network: it answers every request with the same response.
+type fixedAnswer struct {
 	status int
 	kind   string // Content-Type
 	body   []byte
 }
 
-func (s *spoken) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	header := http.Header{"Content-Type": {s.kind}}
 	return &http.Response{StatusCode: s.status, Header: header, Body: io.NopCloser(bytes.NewReader(s.body)), Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
-// hear asks a provider that answers with this response. It makes one try: an error that would lead
+// ask asks a provider that answers with this response. It makes one try: an error that would lead
 // to another try is returned.
-func (s *spoken) hear(t *testing.T, provider string) (*Response, []Delta, error) {
+func (s *fixedAnswer) ask(t *testing.T, provider string) (*Response, []Delta, error) {
 	m, err := Open(Config{Provider: provider, Name: "m", BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: s},
 		Getenv: func(string) string { return "" }})
 	if err != nil {
@@ -85,8 +85,8 @@ func FuzzOpenAIStream(tf *testing.F) {
 }
 
 func checkStream(t *testing.T, provider string, stream []byte) {
-	s := &spoken{status: http.StatusOK, kind: "text/event-stream", body: stream}
-	resp, deltas, err := s.hear(t, provider)
+	s := &fixedAnswer{status: http.StatusOK, kind: "text/event-stream", body: stream}
+	resp, deltas, err := s.ask(t, provider)
 	if err != nil {
 		checkModelError(t, stream, err)
 		return
@@ -127,9 +127,9 @@ func FuzzRefusal(tf *testing.F) {
 		f.Add(200, "text/html", []byte(body))
 	}
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
-		s := &spoken{status: 200 + max(status, 0)%400, kind: kind, body: body}
+		s := &fixedAnswer{status: 200 + max(status, 0)%400, kind: kind, body: body}
 		for _, provider := range []string{ProviderAnthropic, ProviderOpenAI} {
-			if _, _, err := s.hear(t, provider); err != nil {
+			if _, _, err := s.ask(t, provider); err != nil {
 				checkModelError(t, body, err)
 			}
 		}

@@ -33,8 +33,9 @@ type Config struct {
 	Window int           // tokens that a conversation may have; 0: the known limit of the model
 	Idle   time.Duration // how long a server may send nothing; 0: DefaultIdle
 
-	// Lookup finds ANTHROPIC_API_KEY or OPENAI_API_KEY in the secrets file, if it is not in the
-	// environment; (*config.Secrets).Lookup is one. nil: there is no file.
+	// Lookup finds a key in the secrets file, by the name ANTHROPIC_API_KEY or OPENAI_API_KEY. It
+	// is called if the environment does not have the key. Pass (*config.Secrets).Lookup, or nil if
+	// there is no file.
 	Lookup func(name string) (config.Secret, bool)
 
 	Getenv func(name string) string // nil: os.Getenv

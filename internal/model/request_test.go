@@ -90,15 +90,15 @@ const (
 	openaiEnd = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 )
 
-// A said is a stream of events, and the expected reply.
-type said struct{ rule, stream, want string }
+// A streamCase is a stream of events with the expected reply.
+type streamCase struct{ rule, stream, want string }
 
-// checkSaid compares the replies as texts: text, calls and tokens.
-func checkSaid(t *testing.T, provider, end string, all []said) {
+// checkStreams compares the replies as texts: text, calls and tokens.
+func checkStreams(t *testing.T, provider, end string, all []streamCase) {
 	t.Helper()
 	for _, c := range all {
-		s := &spoken{status: http.StatusOK, kind: "text/event-stream", body: []byte(c.stream + end)}
-		resp, _, err := s.hear(t, provider)
+		s := &fixedAnswer{status: http.StatusOK, kind: "text/event-stream", body: []byte(c.stream + end)}
+		resp, _, err := s.ask(t, provider)
 		if err != nil {
 			t.Errorf("%s: %v", c.rule, err)
 			continue
@@ -114,7 +114,7 @@ func TestOpenAIServersMayBeSloppy(t *testing.T) {
 	usage := func(json string) string {
 		return `data: {"choices":[{"delta":{"content":"c"}}],"usage":` + json + "}\n\n"
 	}
-	checkSaid(t, ProviderOpenAI, openaiEnd, []said{
+	checkStreams(t, ProviderOpenAI, openaiEnd, []streamCase{
 		{"no role, no index", delta(`{"content":"a"}`), `"a"`},
 		{"null for missing values", delta(`{"content":null,"refusal":null,"tool_calls":null}`) + delta(`null`), `""`},
 		{"a number for a text", delta(`{"content":5}`), `"5"`},
@@ -140,7 +140,7 @@ func TestOpenAIServersMayBeSloppy(t *testing.T) {
 func TestAnthropicServersMayBeSloppy(t *testing.T) {
 	event := func(name, data string) string { return "event: " + name + "\ndata: " + data + "\n\n" }
 	typed := func(name, rest string) string { return event(name, `{"type":"`+name+`",`+rest+`}`) }
-	checkSaid(t, ProviderAnthropic, anthropicEnd, []said{
+	checkStreams(t, ProviderAnthropic, anthropicEnd, []streamCase{
 		{"tokens as texts and fractions", typed("message_start", `"message":{"usage":{"input_tokens":"12","cache_read_input_tokens":3.0,"cache_creation_input_tokens":null}}`), `"" 15/0`},
 		{"a message of another kind", typed("message_start", `"message":5`) + typed("message_start", `"message":null`), `""`},
 		{"a delta without a start", typed("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"a"}`), `"a"`},

@@ -12,13 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
-// A heard is a copy of an event.
-type heard struct{ name, data string }
+// An eventCopy is a copy of an event.
+type eventCopy struct{ name, data string }
 
 // readEvents reads a stream to its end.
-func readEvents(r io.Reader) ([]heard, error) {
+func readEvents(r io.Reader) ([]eventCopy, error) {
 	events := newEventReader(r)
-	var all []heard
+	var all []eventCopy
 	for {
 		e, err := events.next()
 		if errors.Is(err, io.EOF) {
@@ -27,26 +27,26 @@ func readEvents(r io.Reader) ([]heard, error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, heard{e.name, string(e.data)})
+		all = append(all, eventCopy{e.name, string(e.data)})
 	}
 }
 
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
 		rule, stream string
-		want         []heard
+		want         []eventCopy
 	}{
-		{"an empty line ends an event", "event: a\ndata: 1\n\ndata: 2\n\n", []heard{{"a", "1"}, {"", "2"}}},
-		{"lines end in CR LF", "event: a\r\ndata: 1\r\n\r\n", []heard{{"a", "1"}}},
-		{"lines end in CR", "event: a\rdata: 1\r\rdata: 2\r\r", []heard{{"a", "1"}, {"", "2"}}},
-		{"line ends may be mixed", "event: a\r\ndata: 1\r\n\ndata: 2\n\r", []heard{{"a", "1"}, {"", "2"}}},
-		{"one space after the colon is not part of the value", "data:1\n\ndata:  2\n\nevent:  a\ndata: 3\n\n", []heard{{"", "1"}, {"", "2"}, {" a", "3"}}},
-		{"several lines of data are one", "data: 1\ndata: 2\n\n", []heard{{"", "1\n2"}}},
-		{"a field without a colon has no value", "event: a\nevent\ndata\ndata: 1\n\n", []heard{{"", "1"}}},
-		{"comments and other fields are ignored", ": hello\nid: 5\nretry: 7\nodd\ndata: 1\n\n", []heard{{"", "1"}}},
-		{"an event without data is skipped", "event: a\n\ndata: 1\n\nevent: b\ndata:\n\n", []heard{{"", "1"}}},
-		{"an incomplete event is skipped", "data: 1\n\ndata: 2\n", []heard{{"", "1"}}},
-		{"a byte order mark at the beginning is skipped", "\uFEFFdata: 1\n\n\uFEFFdata: 2\n\n", []heard{{"", "1"}}},
+		{"an empty line ends an event", "event: a\ndata: 1\n\ndata: 2\n\n", []eventCopy{{"a", "1"}, {"", "2"}}},
+		{"lines end in CR LF", "event: a\r\ndata: 1\r\n\r\n", []eventCopy{{"a", "1"}}},
+		{"lines end in CR", "event: a\rdata: 1\r\rdata: 2\r\r", []eventCopy{{"a", "1"}, {"", "2"}}},
+		{"line ends may be mixed", "event: a\r\ndata: 1\r\n\ndata: 2\n\r", []eventCopy{{"a", "1"}, {"", "2"}}},
+		{"one space after the colon is not part of the value", "data:1\n\ndata:  2\n\nevent:  a\ndata: 3\n\n", []eventCopy{{"", "1"}, {"", "2"}, {" a", "3"}}},
+		{"several lines of data are one", "data: 1\ndata: 2\n\n", []eventCopy{{"", "1\n2"}}},
+		{"a field without a colon has no value", "event: a\nevent\ndata\ndata: 1\n\n", []eventCopy{{"", "1"}}},
+		{"comments and other fields are ignored", ": hello\nid: 5\nretry: 7\nodd\ndata: 1\n\n", []eventCopy{{"", "1"}}},
+		{"an event without data is skipped", "event: a\n\ndata: 1\n\nevent: b\ndata:\n\n", []eventCopy{{"", "1"}}},
+		{"an incomplete event is skipped", "data: 1\n\ndata: 2\n", []eventCopy{{"", "1"}}},
+		{"a byte order mark at the beginning is skipped", "\uFEFFdata: 1\n\n\uFEFFdata: 2\n\n", []eventCopy{{"", "1"}}},
 		{"an empty stream has no events", "", nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

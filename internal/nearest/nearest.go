@@ -15,8 +15,9 @@ const longest = 64
 // shortest is the minimum length of a beginning that stands for a whole word.
 const shortest = 4
 
-// Word returns the allowed word that differs from word by typing errors in at most a third of its
-// length, or else the one allowed word of which word is a part, or "".
+// Word returns the allowed word that a person probably meant by word, or "". It may differ from
+// word in at most a third of the letters. If no allowed word is that near, word may also be a part
+// of exactly one of them.
 func Word(word string, allowed []string) string {
 	if len(word) > longest {
 		return ""

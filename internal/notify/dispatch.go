@@ -69,21 +69,21 @@ type Dispatch struct {
 	slots  chan struct{}  // limits how many messages are sent at the same time
 	lines  sync.WaitGroup // the goroutines of sendLine
 
-	mu     sync.Mutex          // protects the fields below
-	queues map[string][]parcel // waiting messages, by line; a line has a goroutine as long as its key is present
+	mu     sync.Mutex                 // protects the fields below
+	queues map[string][]queuedMessage // waiting messages, by line; a line has a goroutine as long as its key is present
 	counts Counts
 	closed bool
 }
 
-// A parcel is a message and its route.
-type parcel struct {
+// A queuedMessage is a message and its route.
+type queuedMessage struct {
 	route Route
 	m     Message
 }
 
-// line returns the key of the parcel's line. The messages of a line are sent one after another and
-// share a rate limit.
-func (p parcel) line() string {
+// line returns the key of the queuedMessage's line. The messages of a line are sent one after
+// another and share a rate limit.
+func (p queuedMessage) line() string {
 	return strings.Join([]string{p.m.Agent, p.m.Schedule, p.route.Name}, "\x00")
 }
 
@@ -98,7 +98,7 @@ func NewDispatch(o DispatchOptions) *Dispatch {
 	}
 	o.Waiting = cmp.Or(o.Waiting, 256)
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
-	d := &Dispatch{o: o, slots: make(chan struct{}, cmp.Or(o.Parallel, 8)), queues: make(map[string][]parcel)}
+	d := &Dispatch{o: o, slots: make(chan struct{}, cmp.Or(o.Parallel, 8)), queues: make(map[string][]queuedMessage)}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }
@@ -112,7 +112,7 @@ var (
 // Send queues a message for each of the routes, and returns at once.
 func (d *Dispatch) Send(m Message, routes ...Route) {
 	for _, r := range routes {
-		p := parcel{r, m}
+		p := queuedMessage{r, m}
 		if err := d.enqueue(p); err != nil {
 			d.report(p, p.delivery(Dropped, err))
 		}
@@ -120,7 +120,7 @@ func (d *Dispatch) Send(m Message, routes ...Route) {
 }
 
 // enqueue puts a message at the end of its line. If it cannot, it counts the message as dropped.
-func (d *Dispatch) enqueue(p parcel) error {
+func (d *Dispatch) enqueue(p queuedMessage) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.refusal(); err != nil {
@@ -164,20 +164,20 @@ func (d *Dispatch) sendLine(line string) {
 }
 
 // next takes the first message of a line. If there is none, it removes the line.
-func (d *Dispatch) next(line string) (parcel, bool) {
+func (d *Dispatch) next(line string) (queuedMessage, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	waiting := d.queues[line]
 	if len(waiting) == 0 {
 		delete(d.queues, line)
-		return parcel{}, false
+		return queuedMessage{}, false
 	}
 	d.queues[line] = waiting[1:]
 	return waiting[0], true
 }
 
 // deliver sends one message, if its rate limit allows.
-func (d *Dispatch) deliver(p parcel) Delivery {
+func (d *Dispatch) deliver(p queuedMessage) Delivery {
 	if d.ctx.Err() != nil {
 		return p.delivery(Dropped, errClosed)
 	}
@@ -202,7 +202,7 @@ func (d *Dispatch) deliver(p parcel) Delivery {
 	return end
 }
 
-func (d *Dispatch) send(ctx context.Context, p parcel) Delivery {
+func (d *Dispatch) send(ctx context.Context, p queuedMessage) Delivery {
 	start := time.Now()
 	err := p.route.Sender.Send(ctx, p.m)
 	end := p.delivery(Sent, nil)
@@ -213,7 +213,7 @@ func (d *Dispatch) send(ctx context.Context, p parcel) Delivery {
 	return end
 }
 
-func (p parcel) delivery(fate Result, err error) Delivery {
+func (p queuedMessage) delivery(fate Result, err error) Delivery {
 	return Delivery{Route: p.route.Name, Message: p.m, Result: fate, Err: err}
 }
 
@@ -235,7 +235,7 @@ func (d *Dispatch) count(fate Result) {
 }
 
 // report logs a failure and calls Observe.
-func (d *Dispatch) report(p parcel, end Delivery) {
+func (d *Dispatch) report(p queuedMessage, end Delivery) {
 	if end.Err != nil {
 		text, fix := splitFix(end.Err)
 		if _, builtIn := p.route.Sender.(Notifier); builtIn && fix == "" {
@@ -266,7 +266,7 @@ func splitFix(err error) (text, fix string) {
 	return strings.TrimSuffix(err.Error(), "; "+fix), fix
 }
 
-func (d *Dispatch) log(p parcel) *slog.Logger {
+func (d *Dispatch) log(p queuedMessage) *slog.Logger {
 	return d.o.Logger.With("agent", p.m.Agent, "notifier", p.route.Name, "event", p.m.Event)
 }
 

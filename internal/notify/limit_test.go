@@ -25,8 +25,8 @@ func (c *clock) set(t *testing.T, day string) {
 	c.at = at.AddDate(2026, 0, 0)
 }
 
-// A happening is an event at a time of day, and the expected decision.
-type happening struct {
+// A timedEvent is an event at a time of day, and the expected decision.
+type timedEvent struct {
 	at, event  string
 	tell       bool
 	suppressed int
@@ -36,37 +36,37 @@ func TestLimiter(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		every time.Duration
-		story []happening
+		story []timedEvent
 	}{
-		{"without a limit everything is sent", 0, []happening{
+		{"without a limit everything is sent", 0, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:00:01", AttemptFailed, true, 0},
 		}},
-		{"within the time an event is held back, and then counted", time.Hour, []happening{
+		{"within the time an event is held back, and then counted", time.Hour, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", AttemptFailed, false, 0}, {"10:50:00", AttemptFailed, false, 1},
 			{"11:00:00", AttemptFailed, true, 2}, {"12:00:00", AttemptFailed, true, 0},
 		}},
-		{"each event has its own time", time.Hour, []happening{
+		{"each event has its own time", time.Hour, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", TimedOut, true, 0}, {"10:06:00", GivenUp, true, 0}, {"10:07:00", AttemptFailed, false, 0},
 		}},
-		{"a recovery is sent if its failure was", time.Hour, []happening{
+		{"a recovery is sent if its failure was", time.Hour, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", Recovered, true, 0},
 			{"11:05:00", AttemptFailed, true, 0}, {"11:06:00", Recovered, true, 0},
 			{"11:10:00", AttemptFailed, false, 0}, {"11:11:00", Recovered, false, 0},
 		}},
-		{"a failure that contradicts the last message is sent at once", time.Hour, []happening{
+		{"a failure that contradicts the last message is sent at once", time.Hour, []timedEvent{
 			{"10:00:00", GivenUp, true, 0}, {"10:05:00", Recovered, true, 0}, {"10:10:00", GivenUp, true, 0},
 			{"10:15:00", GivenUp, false, 0}, {"10:20:00", Recovered, true, 0},
 		}},
-		{"given_up is sent after a failure that was sent", time.Hour, []happening{
+		{"given_up is sent after a failure that was sent", time.Hour, []timedEvent{
 			{"10:00:00", GivenUp, true, 0}, {"10:10:00", AttemptFailed, true, 0}, {"10:20:00", GivenUp, true, 0},
 		}},
-		{"recoveries alone are limited like other events", time.Hour, []happening{
+		{"recoveries alone are limited like other events", time.Hour, []timedEvent{
 			{"10:00:00", Recovered, true, 0}, {"10:30:00", Recovered, false, 0}, {"11:30:00", Recovered, true, 1},
 		}},
-		{"every message passes if the schedule is as long as the limit", time.Hour, []happening{
+		{"every message passes if the schedule is as long as the limit", time.Hour, []timedEvent{
 			{"10:00:02", Success, true, 0}, {"11:00:00", Success, true, 0}, {"11:58:59", Success, false, 0},
 		}},
-		{"a clock that was set back holds back no message", time.Hour, []happening{
+		{"a clock that was set back holds back no message", time.Hour, []timedEvent{
 			{"10:00:00", Success, true, 0}, {"09:00:00", Success, true, 0},
 		}},
 	} {
@@ -138,7 +138,7 @@ func TestLimiter(t *testing.T) {
 }
 
 // play asks a limiter about events, in order.
-func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []happening) {
+func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []timedEvent) {
 	t.Helper()
 	for _, h := range story {
 		c.set(t, h.at)
@@ -182,7 +182,7 @@ func TestMarksInABucket(t *testing.T) {
 	}
 	t.Run("another limiter on the same bucket remembers", func(t *testing.T) {
 		clock := &clock{}
-		story := []happening{{"10:00:00", Success, true, 0}, {"10:30:00", Success, false, 0}, {"11:00:00", Success, true, 1}}
+		story := []timedEvent{{"10:00:00", Success, true, 0}, {"10:30:00", Success, false, 0}, {"11:00:00", Success, true, 1}}
 		for i := range story {
 			play(t, NewLimiter(InBucket(b), clock.now), clock, time.Hour, story[i:i+1])
 		}
@@ -190,7 +190,7 @@ func TestMarksInABucket(t *testing.T) {
 	t.Run("changes at the same time are all kept", func(t *testing.T) {
 		const many = 4
 		l := NewLimiter(InBucket(b), nil)
-		q := LimitRequest{Key: parcel{Route{Name: "r"}, Message{Agent: "a", Schedule: "s"}}.line(), Event: Success, Every: time.Hour}
+		q := LimitRequest{Key: queuedMessage{Route{Name: "r"}, Message{Agent: "a", Schedule: "s"}}.line(), Event: Success, Every: time.Hour}
 		if err := l.RecordSent(t.Context(), q, Decision{}); err != nil {
 			t.Fatal(err)
 		}

@@ -107,33 +107,33 @@ func (e *entry) explained() (message, fix string) {
 	return message, fix
 }
 
-// An ignored is a problem that a dialect found in its places, and that belongs to no plugin.
-type ignored struct {
+// A placeProblem is a problem that a dialect found in its places, and that belongs to no plugin.
+type placeProblem struct {
 	dialect.Problem
 	of dialect.Dialect
 }
 
-// ignored lists the problems in the places of the dialects that belong to no plugin, such as a
-// script that cannot be executed, or a place whose plugins cannot be listed.
-func (h *Host) ignored() []ignored {
+// placeProblems lists the problems in the places of the dialects that belong to no plugin, such as
+// a script that cannot be executed, or a place whose plugins cannot be listed.
+func (h *Host) placeProblems() []placeProblem {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil {
 		return nil
 	}
-	var all []ignored
+	var all []placeProblem
 	for _, d := range chosen {
 		if x, ok := d.(dialect.Examiner); ok {
 			for _, p := range x.Examine(h.setup().env) {
-				all = append(all, ignored{p, d})
+				all = append(all, placeProblem{p, d})
 			}
 		}
 	}
 	return all
 }
 
-// logIgnored logs, once each, those of the problems that concern this host. The cause of each may
-// be a plugin on which a user relies.
-func (h *Host) logIgnored(r *roster, all []ignored) {
+// logPlaceProblems logs, once each, those of the problems that concern this host. The cause of each
+// may be a plugin on which a user relies.
+func (h *Host) logPlaceProblems(r *roster, all []placeProblem) {
 	for _, p := range all {
 		text, name := p.Path+": "+p.Message, p.of.Name()
 		if h.warned[text] || !h.concerns(p.of, p.Problem, r.names) {
@@ -221,7 +221,7 @@ func unconnected(c config.Connect, dialectName string, why error) hook.Hook {
 func (h *Host) missing(r *roster, c config.Connect) bool {
 	some := h.setup().NoSearch || h.setup().Dialects != nil
 	own := func(e *entry) bool { return e.found.Project == "" }
-	return !some && len(r.names.bearing(c.Plugin)) == 0 && !slices.ContainsFunc(r.meant(c.Plugin), own)
+	return !some && len(r.names.withName(c.Plugin)) == 0 && !slices.ContainsFunc(r.meant(c.Plugin), own)
 }
 
 // errNoPlugin returns the error of calls to a connected plugin that is not installed.

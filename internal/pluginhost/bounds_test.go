@@ -117,7 +117,7 @@ done
 }
 
 func TestBadBoundsAreAnErrorWithLineAndColumn(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	for _, c := range []struct{ rule, config, want string }{
 		{"capability", "[plugins.a]\ncapabilities = [\"net:[]\", \"read:etc\"]\n", "config.toml:2:27"},
 		{"relative path", "[plugins.a]\ncapabilities = [\"read:fs:etc\"]\n", "config.toml:2:17"},

@@ -13,7 +13,7 @@ import (
 // TestAReloadedPluginIsWiredAnew: a hook that is new in a changed file is called from then on.
 func TestAReloadedPluginIsWiredAnew(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	const begin = "@on_begin\nasync def b(ctx): pass\n"
 	h.write(".agent/plugins/grows.py", begin, 0o644)
 	host := h.open()
@@ -39,7 +39,7 @@ func TestAReloadedPluginIsWiredAnew(t *testing.T) {
 // TestAConnectionToItsOwnPointDoesNotCallAHookTwice: such a table is ignored, and is a finding.
 func TestAConnectionToItsOwnPointDoesNotCallAHookTwice(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("scaf", "scaf", 500)
 	h.config("[[connect]]\nplugin = \"scaf\"\nhook = \"post_user_input\"\npoint = \"turn.input\"\n")
 	host := h.open()
@@ -59,7 +59,7 @@ func TestAConnectionToItsOwnPointDoesNotCallAHookTwice(t *testing.T) {
 // connection has an effect: the hook is called for every event, and once for one that names it.
 func TestAConnectionOfAPluginWithoutKindsToItsOwnPoint(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/dotagent/plugins/dotagent-plugin-bare", `#!/bin/sh
 case "$1" in
 info) echo '{"name":"bare"}' ;;
@@ -87,7 +87,7 @@ func TestEveryDialectTakesPartInOneTurn(t *testing.T) {
 	for _, tool := range []string{"sh", "python3"} {
 		plugtest.NeedTool(t, tool)
 	}
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("scaf", "scaf", 500)
 	h.write(".agent/plugins/signer.py", `
 @on_begin

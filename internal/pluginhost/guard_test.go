@@ -24,7 +24,7 @@ const (
 )
 
 // logged opens a host and returns it with its log.
-func (h house) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugtest.Log) {
+func (h testHome) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugtest.Log) {
 	log := new(plugtest.Log)
 	o := h.options()
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -39,56 +39,56 @@ func (h house) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugte
 func TestAGuardThatCannotBeAsked(t *testing.T) {
 	for _, c := range []struct {
 		rule    string
-		make    func(h house)
+		make    func(h testHome)
 		aborts  bool
 		kind    hook.Kind
 		says    string // in the error, or in the log if the command goes on
 		isKnown bool   // its hooks are on the bus
 	}{
-		{"its program is missing", func(h house) { h.write(guardFile, guardHead+guardHooks, 0o644) },
+		{"its program is missing", func(h testHome) { h.write(guardFile, guardHead+guardHooks, 0o644) },
 			true, hook.Unavailable, "reinstall the plugin", true},
-		{"its program is not executable", func(h house) {
+		{"its program is not executable", func(h testHome) {
 			h.write(guardFile, guardHead+guardHooks, 0o644)
 			h.write(guardProg, "#!/bin/sh\n", 0o644)
 		}, true, hook.Unavailable, "chmod +x", true},
-		{"its manifest lacks something else", func(h house) {
+		{"its manifest lacks something else", func(h testHome) {
 			h.write(guardFile, strings.Replace(guardHead, "author = \"a\"\n", "", 1)+guardHooks, 0o644)
 		},
 			true, hook.Unavailable, "plugin.author: is required", true},
-		{"on_failure = skip lets it run", func(h house) {
+		{"on_failure = skip lets it run", func(h testHome) {
 			h.write(guardFile, guardHead+guardHooks, 0o644)
 			h.config("[plugins.guard]\non_failure = \"skip\"\n")
 		}, false, hook.Unavailable, "reinstall the plugin", true},
-		{"it is made for another protocol version", func(h house) {
+		{"it is made for another protocol version", func(h testHome) {
 			h.write(guardFile, strings.Replace(guardHead, `protocol_version = "1.0.0"`, `protocol_version = "2.0.0"`, 1)+guardHooks, 0o644)
 		}, false, hook.Outdated, "unsupported protocol version", true},
-		{"its program is empty", func(h house) {
+		{"its program is empty", func(h testHome) {
 			h.write(guardFile, guardHead+guardHooks, 0o644)
 			h.write(guardProg, "", 0o755)
 		}, true, hook.Unavailable, "is an empty file; reinstall the plugin", true},
-		{"the stage of its hook is misspelt", func(h house) {
+		{"the stage of its hook is misspelt", func(h testHome) {
 			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"preexec"`, `"prexec"`, 1), 0o644)
 		}, true, hook.Unavailable, `hooks[0].stage: must be one of`, true},
-		{"the stages of its hooks are missing", func(h house) {
+		{"the stages of its hooks are missing", func(h testHome) {
 			h.write(guardFile, guardHead+strings.NewReplacer("stage = \"preexec\"\n", "", "stage = \"notify\"\n", "").Replace(guardHooks), 0o644)
 		}, true, hook.Unavailable, `hooks[0].stage: is required`, true},
-		{"the commands that it is for cannot be read", func(h house) {
+		{"the commands that it is for cannot be read", func(h testHome) {
 			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"git"`, `"[git"`, 2), 0o644)
 		}, false, "", `plugin left out" plugin=guard`, false},
-		{"its hooks cannot be read", func(h house) { h.write(guardFile, guardHead+"[hooks]\ncommand = \"git\"\n", 0o644) },
+		{"its hooks cannot be read", func(h testHome) { h.write(guardFile, guardHead+"[hooks]\ncommand = \"git\"\n", 0o644) },
 			false, "", `plugin left out" plugin=guard`, false},
-		{"its manifest cannot be read", func(h house) { h.write(guardFile, guardHead+"[[hooks\n", 0o644) },
+		{"its manifest cannot be read", func(h testHome) { h.write(guardFile, guardHead+"[[hooks\n", 0o644) },
 			false, "", "plugin left out", false},
-		{"the table of its hooks is misspelt", func(h house) {
+		{"the table of its hooks is misspelt", func(h testHome) {
 			h.write(guardFile, guardHead+strings.ReplaceAll(guardHooks, "[[hooks]]", "[[hook]]"), 0o644)
 			h.write(guardProg, "#!/bin/sh\n", 0o755)
 		}, false, "", `hook: unknown key, ignored" plugin=guard dialect=mine fix="did you mean \"hooks\"?"`, false},
-		{"its hook is for the result of a command, which does not run then", func(h house) {
+		{"its hook is for the result of a command, which does not run then", func(h testHome) {
 			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"preexec"`, `"postexec"`, 1), 0o644)
 		}, true, hook.Unavailable, "reinstall the plugin", true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			c.make(h)
 			host, log := h.logged(func(o *pluginhost.Options) {
 				o.Needs = func(p pluginhost.Candidate) bool { return len(p.Points) > 0 }
@@ -122,7 +122,7 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 // the commands that they match. There is also a warning, because the commands of the other hooks
 // are not known.
 func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(guardFile, guardHead+guardHooks+"[[hooks]]\ncommand = \"[ls\"\nstage = \"preexec\"\nmode = \"transform\"\n", 0o644)
 	host, log := h.logged(nil)
 	if !strings.Contains(log.String(), `msg="some of its hooks cannot be read, so events go on without them" plugin=guard`) {
@@ -138,37 +138,37 @@ func TestAGuardWithAHookThatCannotBeRead(t *testing.T) {
 // need them or the plugin is disabled.
 func TestFilesThatAreNotPlugins(t *testing.T) {
 	const scaffoldGuard, pythonGuard = ".local/scaffold/plugins/guard", ".agent/plugins/guard.py"
-	nowhere := func(path string) func(h house) {
-		return func(h house) {
+	nowhere := func(path string) func(h testHome) {
+		return func(h testHome) {
 			h.write(path, "", 0o644)
 			if err := errors.Join(os.Remove(filepath.Join(h.home, path)), os.Symlink("/no/such/file", filepath.Join(h.home, path))); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	unexecutable := func(h house) { h.write(scaffoldGuard, "#!/bin/sh\n", 0o644) }
+	unexecutable := func(h testHome) { h.write(scaffoldGuard, "#!/bin/sh\n", 0o644) }
 	for _, c := range []struct {
 		rule  string
-		make  func(h house)
+		make  func(h testHome)
 		point hook.Point
 		says  string // in the log; "": nothing
 	}{
 		{"a scaffold script is not executable", unexecutable, hook.ToolBefore, "this script is not executable, so it is ignored; chmod +x "},
 		{"the script is not needed here", unexecutable, hook.CommandBefore, ""},
-		{"the script is disabled", func(h house) {
+		{"the script is disabled", func(h testHome) {
 			unexecutable(h)
 			h.config("[plugins.guard]\nenabled = false\n")
 		}, hook.ToolBefore, ""},
-		{"a text is not a script", func(h house) { h.write(scaffoldGuard, "read me\n", 0o644) }, hook.ToolBefore, ""},
+		{"a text is not a script", func(h testHome) { h.write(scaffoldGuard, "read me\n", 0o644) }, hook.ToolBefore, ""},
 		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, `is a link to /no/such/file, which does not exist" finding=true fix="reinstall the plugin"`},
 		{"a link to nothing in python's folder", nowhere(pythonGuard), hook.ToolBefore, "cannot be read: "},
-		{"scaffold's folder is a file", func(h house) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
-		{"mine's folder is a file", func(h house) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: not a directory; move this file away, and make a directory in its place"},
+		{"scaffold's folder is a file", func(h testHome) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
+		{"mine's folder is a file", func(h testHome) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: not a directory; move this file away, and make a directory in its place"},
 		{"a link to nothing in mine's folder", nowhere(".local/share/mine/plugins/guard"), hook.CommandBefore, `fix="it is a link: remove it, or put the plugin where it leads"`},
-		{"python's folder is a file", func(h house) { h.write(".agent/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
+		{"python's folder is a file", func(h testHome) { h.write(".agent/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			c.make(h)
 			_, log := h.logged(func(o *pluginhost.Options) {
 				o.Needs = func(p pluginhost.Candidate) bool { return slices.Contains(p.Points, c.point) }
@@ -187,11 +187,11 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 // fails, they end too if it does not start, although its hooks are not known then.
 func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 	const toolCall = `{"tool":"shell","call_id":"1","arguments":{"cmd":"true"}}`
-	scaffold := func(h house) { h.write(".local/scaffold/plugins/guard", "#!/bin/sh\nexit 1\n", 0o755) }
-	unreadable := func(h house) { h.write(guardFile, "[plugin\n", 0o644) }
+	scaffold := func(h testHome) { h.write(".local/scaffold/plugins/guard", "#!/bin/sh\nexit 1\n", 0o755) }
+	unreadable := func(h testHome) { h.write(guardFile, "[plugin\n", 0o644) }
 	for _, c := range []struct {
 		rule, setting string
-		install       func(h house)
+		install       func(h testHome)
 		point         hook.Point
 		payload       string
 		verdict       hook.Verdict // "": the event fails
@@ -203,7 +203,7 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 		{"mine, with a manifest that cannot be read", "deny", unreadable, hook.CommandBefore, gitCommand, hook.Deny},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			c.install(h)
 			h.config("[plugins.guard]\non_failure = \"" + c.setting + "\"\n")
 			host, _ := h.logged(nil)
@@ -224,7 +224,7 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 
 // TestADisabledGuardIsNotAsked: disabling a broken plugin ends the refusals that it causes.
 func TestADisabledGuardIsNotAsked(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(guardFile, guardHead+guardHooks, 0o644)
 	h.config("[plugins.guard]\nenabled = false\n")
 	host, log := h.logged(nil)
@@ -236,29 +236,29 @@ func TestADisabledGuardIsNotAsked(t *testing.T) {
 // TestConnectedGuards: a connection whose plugin cannot be called refuses events at a gate, and is
 // logged elsewhere.
 func TestConnectedGuards(t *testing.T) {
-	keeper := func(mode os.FileMode) func(h house) {
-		return func(h house) {
+	keeper := func(mode os.FileMode) func(h testHome) {
+		return func(h testHome) {
 			h.write(".config/dotagent/plugins/dotagent-plugin-keeper", "#!/bin/sh\necho '{\"name\":\"keeper\",\"kinds\":[\"preflight\",\"sink\"],\"ok\":true}'\n", mode)
 		}
 	}
 	for _, c := range []struct {
 		rule      string
-		make      func(h house)
+		make      func(h testHome)
 		hook      string
 		point     hook.Point
 		verdict   hook.Verdict
 		says      string
 		noFinding bool
 	}{
-		{"a plugin that is not installed, at a gate", func(house) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
-		{"a plugin that is not installed, in a chain", func(house) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
+		{"a plugin that is not installed, at a gate", func(testHome) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
+		{"a plugin that is not installed, in a chain", func(testHome) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
 		{"a plugin that is broken, at a gate", keeper(0o644), "preflight", hook.TurnBegin, hook.Deny, "chmod +x", false},
 		{"a plugin that is broken, in a chain", keeper(0o644), "sink", hook.TurnFinal, hook.Continue, "chmod +x", false},
 		{"a plugin that works", keeper(0o755), "preflight", hook.TurnBegin, hook.Continue, "", true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			plugtest.NeedTool(t, "sh")
-			h := newHouse(t)
+			h := newTestHome(t)
 			c.make(h)
 			h.config("[[connect]]\nplugin = \"keeper\"\nhook = \"" + c.hook + "\"\npoint = \"" + string(c.point) + "\"\n")
 			host, log := h.logged(nil)
@@ -304,7 +304,7 @@ func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {
 		t.Run(hookName, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.write(".config/dotagent/plugins/dotagent-plugin-guard", "#!/bin/sh\n", 0o644)
 			h.write(guardFile, guardHead+guardHooks, 0o644)
 			h.write(guardProg, "#!/bin/sh\ncat >/dev/null\n", 0o755)
@@ -330,7 +330,7 @@ func TestAnOnBeginThatIsCalledFirst(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	for setting, want := range map[string]hook.Verdict{"deny": hook.Deny, "skip": hook.Continue} {
 		t.Run(setting, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.write(".agent/plugins/guard.py", "@on_begin\nasync def b(ctx): raise RuntimeError('no rules')\n@on_final\nasync def f(ctx, text): return text + '!'\n", 0o644)
 			h.config("[plugins.guard]\non_failure = \"" + setting + "\"\n")
 			out, err := h.open().Fire(hook.WithRequest(t.Context(), "r"), hook.TurnFinal, json.RawMessage(`{"text":"x"}`))
@@ -349,7 +349,7 @@ func TestAnOnBeginThatIsCalledFirst(t *testing.T) {
 // next request.
 func TestATurnEndsForPythonPluginsWithoutOnDone(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".agent/plugins/count.py", "@on_final\nasync def f(ctx, text):\n    ctx.state['n'] = ctx.state.get('n', 0) + 1\n    return str(ctx.state['n'])\n", 0o644)
 	host := h.open()
 	for _, step := range []struct {
@@ -371,7 +371,7 @@ func TestATurnEndsForPythonPluginsWithoutOnDone(t *testing.T) {
 // TestFailuresThatEndNothingAreLogged: Fire returns no error for them, so the log must have them.
 func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(guardFile, guardHead+"[[hooks]]\ncommand = \"*\"\nstage = \"notify\"\nmode = \"notify\"\n", 0o644)
 	h.write(guardProg, "#!/bin/sh\ncat >/dev/null\necho 'the webhook is down' >&2\nexit 7\n", 0o755)
 	host, log := h.logged(nil)
@@ -384,7 +384,7 @@ func TestFailuresThatEndNothingAreLogged(t *testing.T) {
 		}
 	}
 	t.Run("a request that is too large to be sent, and a crash, are logged with their fix", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".local/scaffold/plugins/guard", `#!/bin/sh
 while IFS= read -r line; do
   case $line in
@@ -408,7 +408,7 @@ done
 		}
 	})
 	t.Run("a timeout is logged with its fix", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(guardFile, guardHead+"[[hooks]]\ncommand = \"*\"\nstage = \"preexec\"\nmode = \"transform\"\ntimeout = \"100ms\"\n", 0o644)
 		h.write(guardProg, "#!/bin/sh\nread -r call\ncase $call in *lifecycle*) exit ;; esac\nexec sleep 600\n", 0o755)
 		h.config("[plugins.guard]\non_failure = \"skip\"\n")

@@ -15,7 +15,7 @@ import (
 
 // sleepers installs mine plugins that record their calls, and hang when they are asked for their
 // health.
-func (h house) sleepers(names ...string) {
+func (h testHome) sleepers(names ...string) {
 	for _, name := range names {
 		dir := ".local/share/mine/plugins/" + name
 		h.write(dir+"/mine-plugin.toml", fmt.Sprintf(`[plugin]
@@ -39,7 +39,7 @@ echo '{"status":"ok"}'
 }
 
 // asked returns the plugins that were asked for their health.
-func (h house) asked() []string {
+func (h testHome) asked() []string {
 	data, _ := os.ReadFile(filepath.Join(h.home, "asked")) // the file is missing if none was asked
 	var names []string
 	for line := range strings.Lines(string(data)) {
@@ -52,7 +52,7 @@ func (h house) asked() []string {
 
 // TestListingAsksNoPlugin: lists, counters and the doctor answer from memory and call no plugin.
 func TestListingAsksNoPlugin(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.sleepers("one", "two", "three")
 	host := home.open()
 	if got := states(host); got != "one:ready three:ready two:ready" {
@@ -73,7 +73,7 @@ func TestListingAsksNoPlugin(t *testing.T) {
 // TestHealthHasOneDeadlineForAll: all plugins are asked for their health in parallel, within one
 // deadline.
 func TestHealthHasOneDeadlineForAll(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.sleepers("one", "two", "three")
 	host := home.open()
 	t.Run("of one plugin; the others are not asked", func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestHealthHasOneDeadlineForAll(t *testing.T) {
 // hanging calls f, and lets its deadline pass as soon as the plugins were asked for their health n
 // times in all. If they were asked one after another, this would never happen, because the first
 // one hangs.
-func (h house) hanging(n int, f func(context.Context) error) {
+func (h testHome) hanging(n int, f func(context.Context) error) {
 	h.t.Helper()
 	ctx := plugtest.NewRipening(h.t.Context(), time.Second)
 	done := make(chan error, 1)

@@ -26,15 +26,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A house is a home directory for a test, with plugins in it.
-type house struct {
+// A testHome is a home directory for a test, with plugins in it.
+type testHome struct {
 	t    *testing.T
 	home string
 }
 
-func newHouse(t *testing.T) house { return house{t, t.TempDir()} }
+func newTestHome(t *testing.T) testHome { return testHome{t, t.TempDir()} }
 
-func (h house) write(path, text string, mode os.FileMode) {
+func (h testHome) write(path, text string, mode os.FileMode) {
 	h.t.Helper()
 	path = filepath.Join(h.home, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -46,10 +46,10 @@ func (h house) write(path, text string, mode os.FileMode) {
 }
 
 // config writes config.toml.
-func (h house) config(text string) { h.write(".config/patchbay/config.toml", text, 0o600) }
+func (h testHome) config(text string) { h.write(".config/patchbay/config.toml", text, 0o600) }
 
 // scaffold installs a plugin that adds its name to the message and has the tool "hello".
-func (h house) scaffold(file, name string, priority int) {
+func (h testHome) scaffold(file, name string, priority int) {
 	h.write(".local/scaffold/plugins/"+file, fmt.Sprintf(`#!/bin/sh
 while IFS= read -r line; do
   id=${line##*'"id":'} id=${id%%\}}
@@ -67,14 +67,14 @@ done
 `, name, priority), 0o755)
 }
 
-func (h house) options() *pluginhost.Options {
+func (h testHome) options() *pluginhost.Options {
 	return &pluginhost.Options{Dir: h.home,
 		Environ: []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "FAIL_ME=1"}}
 }
 
-func (h house) open() *pluginhost.Host { return h.openWith(h.options()) }
+func (h testHome) open() *pluginhost.Host { return h.openWith(h.options()) }
 
-func (h house) openWith(o *pluginhost.Options) *pluginhost.Host {
+func (h testHome) openWith(o *pluginhost.Options) *pluginhost.Host {
 	h.t.Helper()
 	if o.Storage == nil {
 		o.Storage = h.storage(o)
@@ -92,7 +92,7 @@ func (h house) openWith(o *pluginhost.Options) *pluginhost.Host {
 }
 
 // storage returns the storage that the patchbay command uses.
-func (h house) storage(o *pluginhost.Options) func(string, dialect.StorageQuota) dialect.Storage {
+func (h testHome) storage(o *pluginhost.Options) func(string, dialect.StorageQuota) dialect.Storage {
 	own := storage.NewOwn(dialect.Env{Vars: o.Environ}.Get, o.ConfigFile, o.Logger)
 	h.t.Cleanup(func() {
 		if err := own.Close(); err != nil {
@@ -127,7 +127,7 @@ func states(host *pluginhost.Host) string {
 }
 
 func TestOpenFindsNothingInAnEmptyHome(t *testing.T) {
-	host := newHouse(t).open()
+	host := newTestHome(t).open()
 	if got := host.Plugins(); len(got) != 0 {
 		t.Errorf("plugins %v", got)
 	}
@@ -137,7 +137,7 @@ func TestOpenFindsNothingInAnEmptyHome(t *testing.T) {
 }
 
 func TestPluginsRunInOrderOfPriorityThenName(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "last", 900)
 	h.scaffold("b", "first", 100)
 	h.scaffold("c", "middle", 500)
@@ -147,7 +147,7 @@ func TestPluginsRunInOrderOfPriorityThenName(t *testing.T) {
 }
 
 func TestTheConfigurationGoesBeforeThePlugin(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "alpha", 100)
 	h.scaffold("b", "beta", 500)
 	h.scaffold("c", "gamma", 500)
@@ -162,7 +162,7 @@ func TestTheConfigurationGoesBeforeThePlugin(t *testing.T) {
 }
 
 func TestTwins(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "same", 500)
 	h.scaffold("b", "same", 500)
 	host := h.open()
@@ -175,7 +175,7 @@ func TestTwins(t *testing.T) {
 }
 
 func TestABrokenPluginIsReportedAndLeftOut(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "good", 500)
 	h.write(".local/scaffold/plugins/b", "#!/no/such/shell\n", 0o755)
 	host := h.open()
@@ -193,7 +193,7 @@ func TestABrokenPluginIsReportedAndLeftOut(t *testing.T) {
 }
 
 func TestABrokenPluginIsFoundByItsFolder(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".local/share/kaged/plugins/notes/manifest.yaml", "name: Notes\n", 0o644)
 	d, err := h.open().Plugin("notes")
 	if err != nil || d.State != dialect.Broken || len(d.Problems) < 2 {
@@ -202,7 +202,7 @@ func TestABrokenPluginIsFoundByItsFolder(t *testing.T) {
 }
 
 func TestOneCompactor(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	for _, name := range []string{"alpha", "beta"} {
 		h.write(".local/share/kaged/plugins/"+name+"/manifest.yaml", "name: "+name+`
 version: 1.0.0
@@ -235,7 +235,7 @@ done
 }
 
 func TestOnFailure(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "flaky", 500)
 	fire := func(t *testing.T) (*hook.Outcome, error) {
 		return h.open().Fire(t.Context(), hook.TurnInput, map[string]string{"message": "hi"})
@@ -262,7 +262,7 @@ func TestOnFailure(t *testing.T) {
 }
 
 func TestABadConfigurationIsAnErrorWithLineAndColumn(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "alpha", 500)
 	for _, c := range []struct{ rule, config, want string }{
 		{"unknown key", "[plugins.alpha]\npriorty = 1\n", "config.toml:2:1"},
@@ -281,7 +281,7 @@ func TestABadConfigurationIsAnErrorWithLineAndColumn(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "alpha", 500)
 	host := h.open()
 	if tools := host.Tools(); len(tools) != 1 || tools[0].Name != "plugin_alpha_hello" || tools[0].Plugin != "alpha" {
@@ -305,7 +305,7 @@ func TestTools(t *testing.T) {
 }
 
 func TestOnlyWhatIsNeededIsStarted(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "alpha", 500)
 	h.scaffold("b", "beta", 500)
 	o := h.options()
@@ -316,7 +316,7 @@ func TestOnlyWhatIsNeededIsStarted(t *testing.T) {
 }
 
 func TestPathsAreOpenedBesideFoundPlugins(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "alpha", 500)
 	h.scaffold("b", "beta", 500)
 	o := h.options()
@@ -335,7 +335,7 @@ func TestPathsAreOpenedBesideFoundPlugins(t *testing.T) {
 }
 
 func TestCallsOfAClosedHostFail(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("a", "alpha", 500)
 	host := h.open()
 	for range 2 {

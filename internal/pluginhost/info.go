@@ -285,7 +285,7 @@ func (r *roster) meant(name string) []*entry {
 // that a plugin with this name was found, even if it is not among the entries.
 func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
 	those := func(match func(*entry) bool) []*entry {
-		return r.those(func(e *entry) bool { return own == (e.found.Project == "") && match(e) })
+		return r.matching(func(e *entry) bool { return own == (e.found.Project == "") && match(e) })
 	}
 	owners := those(func(e *entry) bool { return e.names.placed(name) })
 	if owners != nil || own && !r.closed && len(r.names.placed(name)) > 0 {
@@ -300,7 +300,7 @@ func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
 	}), false
 }
 
-func (r *roster) those(match func(*entry) bool) []*entry {
+func (r *roster) matching(match func(*entry) bool) []*entry {
 	var found []*entry
 	for _, e := range r.entries {
 		if match(e) {

@@ -15,7 +15,7 @@ import (
 // TestMoreThanSixteenAreSkippedWithTheReason: at most 16 plugins run, and files that do not work do
 // not count: docs/protocols/scaffold.md.
 func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	for i := range 20 {
 		home.scaffold(fmt.Sprintf("p%02d", i), fmt.Sprintf("p%02d", i), 500)
 	}
@@ -62,7 +62,7 @@ func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 
 // TestAFixNamesAPathForAPluginThatIsNotInstalled: no command finds such a plugin by its name.
 func TestAFixNamesAPathForAPluginThatIsNotInstalled(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.write("my plugins/nameless", "#!/bin/sh\nread -r line\necho '{\"id\":1,\"result\":[]}'\n", 0o755)
 	opts, path := home.options(), filepath.Join(home.home, "my plugins", "nameless")
 	opts.NoSearch, opts.Paths = true, []string{path}

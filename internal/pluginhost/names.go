@@ -50,8 +50,8 @@ func (b pluginNames) hasName(key string) bool { return slices.Contains(b.keys(),
 // placed reports whether key is the name of the plugin's place.
 func (b pluginNames) placed(key string) bool { return key == b.place || key == b.dialect+":"+b.place }
 
-// is reports whether two values are the same plugin.
-func (b pluginNames) is(o pluginNames) bool { return b.path == o.path && b.dialect == o.dialect }
+// isSame reports whether two values are the same plugin.
+func (b pluginNames) isSame(o pluginNames) bool { return b.path == o.path && b.dialect == o.dialect }
 
 // namespace returns the name of the plugin's storage. Kaged plugins, which were the first to have
 // storage, use the bare name of their directory. Other names contain a slash, which no directory
@@ -73,20 +73,20 @@ func (b pluginNames) namespace() string {
 type census []pluginNames
 
 // has reports whether the census has the plugin b.
-func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.is) }
+func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.isSame) }
 
-// bearing returns the plugins with the name key: their place has the name, or they call themselves
+// withName returns the plugins with the name key: their place has the name, or they call themselves
 // so.
-func (c census) bearing(key string) census {
-	return c.those(func(b pluginNames) bool { return b.hasName(key) })
+func (c census) withName(key string) census {
+	return c.matching(func(b pluginNames) bool { return b.hasName(key) })
 }
 
 // placed returns the plugins whose place has a name.
 func (c census) placed(key string) census {
-	return c.those(func(b pluginNames) bool { return b.placed(key) })
+	return c.matching(func(b pluginNames) bool { return b.placed(key) })
 }
 
-func (c census) those(chosen func(pluginNames) bool) census {
+func (c census) matching(chosen func(pluginNames) bool) census {
 	var some census
 	for _, b := range c {
 		if chosen(b) {
@@ -100,12 +100,12 @@ func (c census) those(chosen func(pluginNames) bool) census {
 // place, and of no other plugin's.
 func (c census) gives(key string, b pluginNames) bool {
 	owners := c.placed(key)
-	return len(owners) == 1 && owners[0].is(b)
+	return len(owners) == 1 && owners[0].isSame(b)
 }
 
 // claimed returns the other plugin of b's dialect whose place has the name that b calls itself.
 func (c census) claimed(name string, b pluginNames) (owner pluginNames, ok bool) {
-	i := slices.IndexFunc(c, func(o pluginNames) bool { return o.dialect == b.dialect && o.place == name && !o.is(b) })
+	i := slices.IndexFunc(c, func(o pluginNames) bool { return o.dialect == b.dialect && o.place == name && !o.isSame(b) })
 	if i < 0 || b.place == name {
 		return pluginNames{}, false
 	}

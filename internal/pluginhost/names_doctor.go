@@ -94,10 +94,10 @@ func (x heading) problemf(fix, format string, args ...any) config.Problem {
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.those(func(e *entry) bool { return e.names.hasName(x.key) })) == 0 {
+		if len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) == 0 {
 			continue // not a plugin of this host
 		}
-		switch all, owners := r.names.bearing(x.key), r.names.placed(x.key); {
+		switch all, owners := r.names.withName(x.key), r.names.placed(x.key); {
 		case len(all) > 1:
 			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. What it restricts applies to all of them; "+
 				"what it grants goes to %s", len(all), all.list(x.key), owners.receiver()))
@@ -133,7 +133,7 @@ func (c census) receiver() string {
 // oneOf returns how to write the name of one of several plugins.
 func oneOf(owners, all census) string {
 	for _, b := range append(slices.Clone(owners), all...) {
-		if key := b.dialect + ":" + b.place; len(all.bearing(key)) == 1 {
+		if key := b.dialect + ":" + b.place; len(all.withName(key)) == 1 {
 			return "to mean one of them, write [" + document.KeyPath("plugins", key) + "]"
 		}
 	}
@@ -152,7 +152,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	}
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.names.bearing(x.key)) > 0 || len(r.those(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
+		if len(r.names.withName(x.key)) > 0 || len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
 			continue
 		}
 		fix := "remove it, or install the plugin"

@@ -24,7 +24,7 @@ func TestFindingsAboutNames(t *testing.T) {
 		{rule: "secrets under the name it calls itself", secrets: "[plugins.real]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "secrets", fix: "[plugins.file]", log: "secrets"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.scaffold("file", "real", 500)
 			h.scaffold("keeper", "keeper", 500)
 			h.keeper("keeper", "keeper")
@@ -55,7 +55,7 @@ func TestFindingsAboutNames(t *testing.T) {
 		})
 	}
 	t.Run("no finding if every section means one plugin", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.scaffold("file", "real", 500)
 		h.keeper("keeper", "keeper")
 		h.config("sandbox = \"off\"\n[plugins.file]\nenv = [\"A\"]\n[plugins.real]\npriority = 1\n[plugins.\"kaged:keeper\"]\npriority = 2\n")

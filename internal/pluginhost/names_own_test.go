@@ -19,7 +19,7 @@ import (
 // keeps it.
 func TestAPlacesNameIsItsOwn(t *testing.T) {
 	t.Run("scaffold", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.scaffold("aaa", "notes", 500)
 		h.scaffold("notes", "notes", 500)
 		host := h.open()
@@ -31,7 +31,7 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 		}
 	})
 	t.Run("scaffold, installed later", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.scaffold("aaa", "notes", 500)
 		host := h.open()
 		h.scaffold("notes", "notes", 500)
@@ -43,7 +43,7 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 		}
 	})
 	t.Run("kaged", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.keeper("aaa", "notes")
 		h.keeper("notes", "notes")
 		h.config("sandbox = \"off\"\n")
@@ -56,7 +56,7 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 		}
 	})
 	t.Run("of two dialects", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.keeper("notes", "notes")
 		h.scaffold("aaa", "notes", 500)
 		h.config("sandbox = \"off\"\n")
@@ -86,7 +86,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 		return string(out.Payload)
 	}
 	t.Run("both names mean it", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
 		host := h.open()
 		for _, name := range []string{"foo", "bar"} {
@@ -101,7 +101,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 	later := map[string]bool{"there from the start": false, "there later": true}
 	for rule, late := range later {
 		t.Run("a file has the name: "+rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.write(".agent/plugins/aaa.py", code("bar", "aaa"), 0o644)
 			if !late {
 				h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
@@ -129,7 +129,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 		})
 	}
 	t.Run("such code is not saved", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		host := h.open()
 		h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
 		if _, err := pythonfile.Of(host).Save(t.Context(), "foo", code("bar", "foo")); err == nil || !strings.Contains(err.Error(), "bar.py") {
@@ -140,7 +140,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 		}
 	})
 	t.Run("env is granted by the name of the file", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".agent/plugins/foo.py", "import os\n"+strings.Replace(code("bar", "@"), `" @"`, `os.environ.get("TOKEN", "none")`, 1), 0o644)
 		for config, want := range map[string]string{"[plugins.foo]\nenv = [\"TOKEN\"]\n": `{"text":"xtoken"}`, "[plugins.bar]\nenv = [\"TOKEN\"]\n": `{"text":"xnone"}`} {
 			h.config(config)
@@ -150,7 +150,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 		}
 	})
 	t.Run("restrictions under the name it calls itself", func(t *testing.T) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
 		h.config("[plugins.bar]\nenabled = false\n")
 		if p := h.open().Plugins()[0]; p.State != dialect.Disabled {
@@ -167,7 +167,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 	})
 	t.Run("its timeout leaves the runner time to report it", func(t *testing.T) {
 		for _, name := range []string{"foo", "bar"} {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
 			h.config("[plugins." + name + "]\ntimeout = \"1s\"\n")
 			p, err := h.open().Plugin("foo")
@@ -181,7 +181,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 // TestADotagentPluginsOwnName: restrictions under the name that a dotagent plugin calls itself
 // apply, though its name is that of its file.
 func TestADotagentPluginsOwnName(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".config/dotagent/plugins/dotagent-plugin-file", "#!/bin/sh\necho '{\"name\":\"real\",\"kinds\":[],\"ok\":true}'\n", 0o755)
 	for config, want := range map[string]string{
 		"": "file:ready", "[plugins.real]\nenabled = false\n": "file:disabled", "[plugins.real.limits]\nopen_files = 50\n": "file:broken",

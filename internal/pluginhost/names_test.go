@@ -16,7 +16,7 @@ import (
 // keeper installs a kaged plugin in a directory. Its method "tell" returns what the plugin was
 // given: the secrets of its initialize request, the variable TOKEN, and the value of k in its
 // storage. If k has no value, the plugin first stores the name of its directory there.
-func (h house) keeper(dir, name string, more ...string) {
+func (h testHome) keeper(dir, name string, more ...string) {
 	h.t.Helper()
 	h.write(".local/share/kaged/plugins/"+dir+"/manifest.yaml", "name: "+name+`
 version: 1.0.0
@@ -68,10 +68,10 @@ func tell(t *testing.T, host *pluginhost.Host, plugin, name string) string {
 }
 
 // secrets writes secrets.toml.
-func (h house) secrets(text string) { h.write(".config/patchbay/secrets.toml", text, 0o600) }
+func (h testHome) secrets(text string) { h.write(".config/patchbay/secrets.toml", text, 0o600) }
 
 // tokened returns the options of a host whose environment has a token.
-func (h house) tokened() *pluginhost.Options {
+func (h testHome) tokened() *pluginhost.Options {
 	o := h.options()
 	o.Environ = append(o.Environ, "TOKEN=token")
 	return o
@@ -105,7 +105,7 @@ func TestGrantsGoByThePlace(t *testing.T) {
 			dirs: map[string]string{"notes": "notes", "anotes": "notes"}, ask: "notes", name: "notes", want: "secret token notes"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			for dir, name := range c.dirs {
 				h.keeper(dir, name)
 			}
@@ -124,7 +124,7 @@ func TestGrantsGoByThePlace(t *testing.T) {
 // TestNamesCountForPluginsThatAreNotOpened: the plugin that a name grants something to does not
 // depend on which plugins a command opens.
 func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.keeper("notes", "notes")
 	h.scaffold("notes", "notes", 500)
 	h.config("sandbox = \"off\"\n[plugins.notes]\nenv = [\"TOKEN\"]\n")
@@ -158,7 +158,7 @@ func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 // TestAPluginThatWasNamedIsFoundByItsName: a plugin opened by path is found by its name, even if
 // the place of another plugin, which is not opened, has that name.
 func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("notes", "notes", 500)
 	h.scaffold("draft", "notes", 500)
 	h.write("checkout/README", "", 0o644)
@@ -176,7 +176,7 @@ func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
 // TestStorageIsNotShared: stored values stay with the plugin's directory, even if another plugin
 // later calls itself by the same name.
 func TestStorageIsNotShared(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.keeper("notes", "notes")
 	host := h.open()
 	if got := tell(t, host, "notes", "notes"); got != "none none notes" {
@@ -209,7 +209,7 @@ func TestStorageIsNotShared(t *testing.T) {
 // TestTwoInOneNamedDirectory: two plugins of one dialect whose directories have the same name share
 // nothing.
 func TestTwoInOneNamedDirectory(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.keeper("notes", "first")
 	h.keeper("elsewhere/notes", "second")
 	h.config("sandbox = \"off\"\n")
@@ -229,7 +229,7 @@ func TestTwoInOneNamedDirectory(t *testing.T) {
 // TestAnEnvironmentThatIsInheritedIsNarrowed: the plugin does not inherit the host's environment if
 // a table has a list of variables, even if that table may not grant it anything.
 func TestAnEnvironmentThatIsInheritedIsNarrowed(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.keeper("dot", "dot")
 	h.write(".config/dotagent/plugins/dotagent-plugin-dot", `#!/bin/sh
 case $1 in
@@ -296,8 +296,8 @@ func TestRestrictionsApplyToAllWithTheName(t *testing.T) {
 	}
 }
 
-// move renames a file of a house.
-func (h house) move(from, to string) {
+// move renames a file of a home.
+func (h testHome) move(from, to string) {
 	h.t.Helper()
 	if err := os.Rename(filepath.Join(h.home, from), filepath.Join(h.home, to)); err != nil {
 		h.t.Fatal(err)
@@ -331,7 +331,7 @@ func TestABareNameOfTwoRestrictsBoth(t *testing.T) {
 // TestOtherSettingsGoByEitherName: settings under the name of the directory or file come before
 // those under the name that the plugin calls itself.
 func TestOtherSettingsGoByEitherName(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write(".local/scaffold/plugins/file", `#!/bin/sh
 while IFS= read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
@@ -359,7 +359,7 @@ done
 	for _, name := range []string{"real", "file", "scaffold:real", "scaffold:file"} {
 		t.Run("connection of "+name, func(t *testing.T) {
 			h.config("[[connect]]\nplugin = \"" + name + "\"\nhook = \"post_llm_response\"\npoint = \"turn.final\"\n")
-			d, err := house{t, h.home}.open().Plugin(name)
+			d, err := testHome{t, h.home}.open().Plugin(name)
 			if err != nil || !slices.ContainsFunc(d.Wiring, func(w pluginhost.Wire) bool { return w.Connected }) {
 				t.Errorf("%+v, %v", d, err)
 			}

@@ -17,7 +17,7 @@ import (
 )
 
 // pipe makes a named pipe without a writer.
-func (h house) pipe(path string) string {
+func (h testHome) pipe(path string) string {
 	h.t.Helper()
 	path = filepath.Join(h.home, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -45,7 +45,7 @@ func soon(t *testing.T, do func()) {
 func TestNothingWaitsForAPipe(t *testing.T) {
 	t.Run("the host's own files", func(t *testing.T) {
 		for _, file := range []string{".config/patchbay/config.toml", ".config/patchbay/secrets.toml"} {
-			h := newHouse(t)
+			h := newTestHome(t)
 			path := h.pipe(file)
 			soon(t, func() {
 				host, err := pluginhost.Open(t.Context(), h.options())
@@ -61,7 +61,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 	for _, file := range []string{".local/share/kaged/plugins/p/manifest.yaml", ".local/share/kaged/plugins/p/kaged-plugin.yaml",
 		".local/share/mine/plugins/p/mine-plugin.toml", ".config/dotagent/plugins/dotagent-plugin-p"} {
 		t.Run(file, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			path := h.pipe(file)
 			soon(t, func() {
 				host := h.open()
@@ -76,7 +76,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 	}
 	for _, file := range []string{".local/scaffold/plugins/p", ".agent/plugins/p.py"} {
 		t.Run(file+" is ignored", func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			path := h.pipe(file)
 			soon(t, func() {
 				if got := states(h.open()); got != "" {
@@ -93,7 +93,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 	}
 	t.Run("a plugin's code that was replaced", func(t *testing.T) {
 		plugtest.NeedTool(t, "python3")
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.write(".agent/plugins/p.py", "@on_begin\ndef b(ctx): pass\n", 0o644)
 		host := h.open()
 		if err := os.Remove(filepath.Join(h.home, ".agent/plugins/p.py")); err != nil {

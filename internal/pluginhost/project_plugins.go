@@ -19,8 +19,9 @@ import (
 // trusted and forgotten together.
 var ErrOfProject = errors.New("it comes with a project")
 
-// A lookedUp caches the state of a project until one of its files, or the record about it, changes.
-type lookedUp struct {
+// A projectCache caches the state of a project until one of its files, or the record about it,
+// changes.
+type projectCache struct {
 	mu     sync.Mutex // protects the fields below
 	stamp  string
 	status projectfiles.Status

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
-// site makes a project and moves the given plugins of the house into it.
-func (h house) site(from ...string) (root string) {
+// site makes a project and moves the given plugins of the home into it.
+func (h testHome) site(from ...string) (root string) {
 	h.t.Helper()
 	h.write("site/.git/HEAD", "", 0o644)
 	h.write("site/.patchbay/plugins/README.md", "", 0o644)
@@ -30,7 +30,7 @@ func (h house) site(from ...string) (root string) {
 }
 
 // trustSite trusts the project, as a user does.
-func (h house) trustSite(root string) {
+func (h testHome) trustSite(root string) {
 	h.t.Helper()
 	dirs, err := config.Locate(dialect.Env{Vars: h.options().Environ}.Get, runtime.GOOS)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h house) trustSite(root string) {
 // plugins, whatever names a project uses; restrictions also apply to the project's. A project's
 // plugin has its own storage.
 func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.keeper("notes", "notes")
 	h.config("sandbox = \"off\"\n[plugins.notes]\nenv = [\"TOKEN\"]\n")
 	h.secrets("[plugins.notes]\nkey = \"secret\"\n")
@@ -78,7 +78,7 @@ func TestAProjectCannotTakeAName(t *testing.T) {
 		"its file is called as the other calls itself": {"calls", "x", "calls"},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.scaffold(place.file, place.called, 1)
 			root := h.site(".local/scaffold/plugins/" + place.file)
 			h.trustSite(root)
@@ -100,7 +100,7 @@ func TestAProjectCannotTakeAName(t *testing.T) {
 // TestAConnectionMeansTheUsersOwn: a connected guard that is missing fails, even if a project has a
 // plugin of its name.
 func TestAConnectionMeansTheUsersOwn(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("guard", "guard", 500)
 	root := h.site(".local/scaffold/plugins/guard")
 	h.trustSite(root)
@@ -120,7 +120,7 @@ func TestAConnectionMeansTheUsersOwn(t *testing.T) {
 // TestAHostSeesTrustComeAndGo: Refresh notices that a project was trusted, and that a plugin of it
 // has changed since.
 func TestAHostSeesTrustComeAndGo(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.scaffold("hello", "hello", 500)
 	root := h.site(".local/scaffold/plugins/hello")
 	o := h.options()

@@ -28,24 +28,24 @@ func (l onLog) WithGroup(string) slog.Handler                 { return l }
 func TestACancelledRefreshChangesNothing(t *testing.T) {
 	stages := []struct {
 		name   string
-		second func(home house) // installs the new plugin
-		cancel func(home house, cancel func(), ready <-chan struct{})
+		second func(home testHome) // installs the new plugin
+		cancel func(home testHome, cancel func(), ready <-chan struct{})
 	}{
-		{"before the start", func(home house) { home.scaffold("two", "two", 600) },
-			func(_ house, cancel func(), _ <-chan struct{}) { cancel() }},
+		{"before the start", func(home testHome) { home.scaffold("two", "two", 600) },
+			func(_ testHome, cancel func(), _ <-chan struct{}) { cancel() }},
 		{"during the start", installSlow,
-			func(home house, cancel func(), _ <-chan struct{}) {
+			func(home testHome, cancel func(), _ <-chan struct{}) {
 				go func() {
 					await(home.t, "the slow plugin", func() bool { _, err := os.Stat(filepath.Join(home.home, "started")); return err == nil })
 					cancel()
 				}()
 			}},
-		{"after the start", func(home house) { home.scaffold("two", "two", 600) },
-			func(_ house, cancel func(), ready <-chan struct{}) { go func() { <-ready; cancel() }() }},
+		{"after the start", func(home testHome) { home.scaffold("two", "two", 600) },
+			func(_ testHome, cancel func(), ready <-chan struct{}) { go func() { <-ready; cancel() }() }},
 	}
 	for _, stage := range stages {
 		t.Run(stage.name, func(t *testing.T) {
-			home := newHouse(t)
+			home := newTestHome(t)
 			home.scaffold("one", "one", 500)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -88,7 +88,7 @@ func nameOf(r slog.Record) (name string) {
 }
 
 // installSlow installs a plugin that reports its start and then does not answer.
-func installSlow(home house) {
+func installSlow(home testHome) {
 	home.write(".local/scaffold/plugins/two", "#!/bin/sh\necho > '"+home.home+"/started'\nexec sleep 60\n", 0o755)
 }
 
@@ -111,7 +111,7 @@ func wantUnchanged(t *testing.T, host *pluginhost.Host, pid int) {
 
 // TestAFailedRefreshChangesNothing: a refresh that fails leaves the host as it was.
 func TestAFailedRefreshChangesNothing(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.scaffold("one", "one", 500)
 	home.config("[[connect]]\nplugin = \"two\"\nhook = \"no_such_hook\"\npoint = \"turn.final\"\n")
 	host := home.open()

@@ -28,7 +28,7 @@ func ready(h *pluginhost.Host) []string {
 }
 
 func TestRefresh(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.scaffold("one", "one", 500)
 	host := home.open()
 	message := func() string {
@@ -92,7 +92,7 @@ async def add(ctx, text):
 `
 
 func TestSources(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	host := home.open()
 	ctx := t.Context()
 	final := func() string {

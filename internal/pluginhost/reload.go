@@ -165,7 +165,7 @@ func (h *Host) awaitIdle(r *roster) {
 // interpreter: closing the old copy of one unloads its file for the new copy too, so that file is
 // loaded once more.
 func (h *Host) dismissOld(old, now *roster) error {
-	err := h.dismissThose(old, now)
+	err := h.dismissMissing(old, now)
 	for _, e := range now.entries {
 		p, ok := e.plugin.(dialect.Reloader)
 		if before := old.at(e.found); ok && before != nil && before != e && before.plugin != nil {

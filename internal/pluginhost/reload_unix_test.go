@@ -36,7 +36,7 @@ func reload(t *testing.T, h *pluginhost.Host) {
 }
 
 func TestReload(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.scaffold("one", "one", 500)
 	home.scaffold("two", "two", 600)
 	host := home.open()
@@ -109,7 +109,7 @@ func TestReload(t *testing.T) {
 // TestReloadLosesNoEvent: an event in progress finishes with the plugins it began with, also with
 // those that it has not called yet. They are closed after it.
 func TestReloadLosesNoEvent(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.write(".local/scaffold/plugins/slow", `#!/bin/sh
 while IFS= read -r line; do
   id=${line##*'"id":'} id=${id%\}}
@@ -158,7 +158,7 @@ done
 // its interpreter.
 func TestReloadOfPython(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.write(".agent/plugins/signer.py", "\"\"\"Signs.\"\"\"\n__plugin__ = {\"api\": \"1.0\", \"name\": \"signer\"}\n\n@on_final\nasync def sign(ctx, text):\n    return text + \" Signed.\"\n", 0o644)
 	host := home.open()
 	for _, text := range []string{"", "[plugins.signer]\npriority = 10\n", "[plugins.signer]\ntimeout = \"4s\"\n"} {

@@ -31,9 +31,9 @@ var enforceable = sync.OnceValue(func() error {
 	return errors.Join(s.Namespaces, g.Close())
 })
 
-// confinable returns a house with a note that is granted, a secret that is not, and a writable
+// confinable returns a home with a note that is granted, a secret that is not, and a writable
 // place. Its plugins are shell scripts that use no other program.
-func confinable(t *testing.T) house {
+func confinable(t *testing.T) testHome {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a sandbox on Linux only")
@@ -42,7 +42,7 @@ func confinable(t *testing.T) house {
 	if err := enforceable(); err != nil {
 		t.Skipf("no sandbox here: %v", err)
 	}
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.write("granted/note", "note\n", 0o644)
 	h.write("secret/note", "secret\n", 0o644)
 	h.write("out/empty", "", 0o644)
@@ -50,7 +50,7 @@ func confinable(t *testing.T) house {
 }
 
 // grants returns the line of the configuration that grants the note and the writable place.
-func (h house) grants(more ...string) string {
+func (h testHome) grants(more ...string) string {
 	list := append([]string{"read:fs:" + h.home + "/granted", "write:fs:" + h.home + "/out"}, more...)
 	text, err := json.Marshal(list) // a JSON list of strings is also a TOML list
 	if err != nil {
@@ -61,14 +61,14 @@ func (h house) grants(more ...string) string {
 
 // look is a shell function that records, under a name, what a plugin sees: the note, the secret,
 // and whether it could write beside the secret.
-func (h house) look() string {
+func (h testHome) look() string {
 	return fmt.Sprintf(`see() { text=; read -r text 2>/dev/null <$1; echo "${text:--}"; }
 look() { wrote=-; { echo x >%[1]s/secret/$1; } 2>/dev/null && wrote=wrote; echo "$(see %[1]s/granted/note) $(see %[1]s/secret/note) $wrote" >%[1]s/out/$1; }
 `, h.home)
 }
 
 // seen returns what a plugin recorded.
-func (h house) seen(name string) string {
+func (h testHome) seen(name string) string {
 	h.t.Helper()
 	for range 3000 {
 		text, err := os.ReadFile(filepath.Join(h.home, "out", name))
@@ -89,7 +89,7 @@ const (
 )
 
 // lookers installs a plugin of each dialect that has hooks. The plugin runs look when it is called.
-func (h house) lookers() {
+func (h testHome) lookers() {
 	const rpc = `while IFS= read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
   case $line in
@@ -142,12 +142,12 @@ def begin(ctx):
 }
 
 // mine installs the looker of that dialect with these permissions.
-func (h house) mine(permissions string) {
+func (h testHome) mine(permissions string) {
 	h.miner(permissions, "#!/bin/sh\n"+h.look(), "look mine")
 }
 
 // miner installs a plugin of that dialect that runs a script when it is called.
-func (h house) miner(permissions, begin, do string) {
+func (h testHome) miner(permissions, begin, do string) {
 	h.write(".local/share/mine/plugins/miner/mine-plugin.toml", `[plugin]
 name = "miner"
 version = "1.0.0"

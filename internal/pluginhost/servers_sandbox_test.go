@@ -7,10 +7,10 @@ import "testing"
 func TestAnMCPServerIsConfined(t *testing.T) {
 	for _, tc := range []struct {
 		rule, want string
-		grants     func(h house) string
+		grants     func(h testHome) string
 	}{
-		{"with capabilities", confined, func(h house) string { return "[plugins.server]\n" + h.grants() }},
-		{"without", free, func(house) string { return "" }},
+		{"with capabilities", confined, func(h testHome) string { return "[plugins.server]\n" + h.grants() }},
+		{"without", free, func(testHome) string { return "" }},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			h := confinable(t)

@@ -24,7 +24,7 @@ const handler = "\n@on_final\nasync def f(ctx, text): return text\n"
 
 // forbiddenCode returns pieces of code that try something forbidden while they are loaded. The keys
 // say what they try.
-func forbiddenCode(t *testing.T, h house) map[string]string {
+func forbiddenCode(t *testing.T, h testHome) map[string]string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,20 +40,21 @@ func forbiddenCode(t *testing.T, h house) map[string]string {
 	}
 }
 
-func isMade(h house) bool {
+func isMade(h testHome) bool {
 	_, err := os.Stat(filepath.Join(h.home, "out/made"))
 	return err == nil
 }
 
-// TestCheckedCodeHasNothing: code that is checked runs, but reaches no file, program or network.
-func TestCheckedCodeHasNothing(t *testing.T) {
+// TestCheckedCodeReachesNothing: code that is checked runs, but reaches no file, program or
+// network.
+func TestCheckedCodeReachesNothing(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	t.Run("with namespaces", func(t *testing.T) { checkedCodeHasNothing(t, nil) })
+	t.Run("with namespaces", func(t *testing.T) { checkedCodeReachesNothing(t, nil) })
 	t.Run("with Landlock alone", func(t *testing.T) {
 		if err := landlockAlone(); err != nil {
 			t.Skip(err)
 		}
-		checkedCodeHasNothing(t, &sandbox.System{Namespaces: errors.New("forbidden here")})
+		checkedCodeReachesNothing(t, &sandbox.System{Namespaces: errors.New("forbidden here")})
 	})
 }
 
@@ -64,7 +65,7 @@ func landlockAlone() error {
 	return sandbox.Probe(context.Background(), g).Landlock
 }
 
-func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
+func checkedCodeReachesNothing(t *testing.T, system *sandbox.System) {
 	h := confinable(t)
 	o := h.options()
 	o.Dir = t.TempDir() // the code does not see it
@@ -191,7 +192,7 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 // TestAFileThatCannotBeSaved: an error of writing is reported as such, and not as bad code.
 func TestAFileThatCannotBeSaved(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	h := newHouse(t)
+	h := newTestHome(t)
 	if err := os.MkdirAll(filepath.Join(h.home, ".agent/plugins/a.py"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	if h.setup().NoStart {
 		return
 	}
-	examined := make(chan []ignored, 1)
-	go func() { examined <- h.ignored() }() // while the plugins start
+	examined := make(chan []placeProblem, 1)
+	go func() { examined <- h.placeProblems() }() // while the plugins start
 	for {
 		admitted := r.admitted()
 		h.vet(admitted)
@@ -38,7 +38,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
-	h.logIgnored(r, <-examined)
+	h.logPlaceProblems(r, <-examined)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while
@@ -176,7 +176,7 @@ func (r *roster) learnOwnNames() {
 	names := slices.Clone(r.names) // other goroutines may be reading the old slice
 	for i := range names {
 		for _, e := range r.entries {
-			if e.names.is(names[i]) {
+			if e.names.isSame(names[i]) {
 				names[i] = e.names
 			}
 		}
@@ -222,7 +222,7 @@ func (h *Host) NameTaken(path, name string) string {
 	}
 	own := names[i]
 	for _, o := range names {
-		beside := o.dialect == own.dialect && !o.is(own) && filepath.Dir(o.path) == filepath.Dir(own.path)
+		beside := o.dialect == own.dialect && !o.isSame(own) && filepath.Dir(o.path) == filepath.Dir(own.path)
 		if beside && (o.place == name || o.called == name) {
 			return o.path
 		}

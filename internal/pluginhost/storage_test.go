@@ -8,7 +8,7 @@ import (
 // TestStorageIsLimited: storage is limited as the configuration says, and the plugin gets an error
 // that names the limit.
 func TestStorageIsLimited(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.write(".local/share/kaged/plugins/filler/manifest.yaml", `name: filler
 version: 1.0.0
 kaged_api: 1

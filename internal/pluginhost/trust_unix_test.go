@@ -18,7 +18,7 @@ import (
 )
 
 // opened returns a host with its log.
-func (h house) opened() (*pluginhost.Host, *plugtest.Log) {
+func (h testHome) opened() (*pluginhost.Host, *plugtest.Log) {
 	var log plugtest.Log
 	o := h.options()
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -46,7 +46,7 @@ func accept(t *testing.T, h *pluginhost.Host, name string) *pluginhost.TrustChan
 // TestTrustRecord: a new plugin is recorded. A changed one runs, with a warning until it is
 // trusted.
 func TestTrustRecord(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.scaffold("one", "one", 500)
 	host, log := home.opened()
 	if p := trustOf(t, host, "one"); p.Trust != trust.New || strings.Contains(log.String(), "WARN") {
@@ -80,7 +80,7 @@ func TestTrustRecord(t *testing.T) {
 // TestTrustLocked: a plugin that is not in the lock is not started, neither at first, nor after a
 // restart, nor after a reload.
 func TestTrustLocked(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.config("trust = \"locked\"\n")
 	home.scaffold("one", "one", 500)
 	home.miner("", "#!/bin/sh", "")
@@ -120,7 +120,7 @@ func TestTrustLocked(t *testing.T) {
 // saving through the host is refused.
 func TestTrustOfCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	home := newHouse(t)
+	home := newTestHome(t)
 	code := func(word string) string {
 		return "from plugins import on_final\n\n@on_final\nasync def final(ctx, text):\n    return text + ' " + word + "'\n"
 	}
@@ -161,7 +161,7 @@ func TestTrustOfCode(t *testing.T) {
 
 // notesPlugin writes a kaged plugin that may read /etc. The returned function writes its manifest
 // with more capabilities.
-func (h house) notesPlugin() (manifest func(more string)) {
+func (h testHome) notesPlugin() (manifest func(more string)) {
 	manifest = func(more string) {
 		h.write(".local/share/kaged/plugins/notes/manifest.yaml", `name: notes
 version: 1.0.0
@@ -185,7 +185,7 @@ done
 // TestNewCapabilitiesWithoutASandbox: without a sandbox only the storage is withheld, and the
 // finding says so.
 func TestNewCapabilitiesWithoutASandbox(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	manifest := home.notesPlugin()
 	home.write(".config/patchbay/config.toml", "sandbox = \"off\"\n", 0o600)
 	home.opened()
@@ -209,7 +209,7 @@ func TestNewCapabilitiesWithoutASandbox(t *testing.T) {
 // TestCapabilitiesAreKept: a plugin whose manifest changes keeps the capabilities it was granted,
 // and gets no more until it is trusted.
 func TestCapabilitiesAreKept(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	manifest := home.notesPlugin()
 	capabilities := func(host *pluginhost.Host) string {
 		var list []string
@@ -244,7 +244,7 @@ func TestCapabilitiesAreKept(t *testing.T) {
 // TestTrustOfOwnDirectories: a program with its own directories has no lock, unless its
 // configuration asks for one.
 func TestTrustOfOwnDirectories(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.scaffold("one", "one", 500)
 	o := home.options()
 	o.Dirs = []string{filepath.Join(home.home, ".local/scaffold/plugins")}
@@ -269,7 +269,7 @@ func TestTrustOfOwnDirectories(t *testing.T) {
 
 // TestDamagedLockStopsTheHost: a damaged lock is an error of the configuration.
 func TestDamagedLockStopsTheHost(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.write(".config/patchbay/patchbay.lock", "version = 1\n[[plug", 0o600)
 	if _, err := pluginhost.Open(t.Context(), home.options()); err == nil || !strings.Contains(err.Error(), "patchbay.lock:2:") {
 		t.Errorf("%v", err)
@@ -279,7 +279,7 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 // TestWrappedPlugin: a plugin whose files are elsewhere is started there, in its sandbox too, and
 // those files are the trusted ones.
 func TestWrappedPlugin(t *testing.T) {
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.scaffold("one", "one", 500)
 	const files = ".local/share/patchbay/plugins/scaffold/one/"
 	text, err := os.ReadFile(home.home + "/.local/scaffold/plugins/one")
@@ -306,7 +306,7 @@ func TestWrappedPlugin(t *testing.T) {
 // put into its cache.
 func TestTrustOfCompiledCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	home := newHouse(t)
+	home := newTestHome(t)
 	home.config("trust = \"locked\"\n")
 	const dir = ".local/scaffold/plugins/"
 	home.write(dir+"one", `#!/usr/bin/env python3

@@ -143,18 +143,18 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 		}
 		return []hook.Hook{unconnected(c, "", r.errNoPlugin(c))}, nil
 	}
-	hooks, err := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin != nil })
+	hooks, err := h.connectChosen(r, c, meant, func(e *entry) bool { return e.plugin != nil })
 	if len(hooks) == 0 { // a plugin that does not work may have the hook
-		if failing, _ := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin == nil }); len(failing) > 0 {
+		if failing, _ := h.connectChosen(r, c, meant, func(e *entry) bool { return e.plugin == nil }); len(failing) > 0 {
 			return failing, nil
 		}
 	}
 	return hooks, err
 }
 
-// connectThose connects those of the meant plugins for which chosen is true. It returns an error if
-// none of them has such a hook.
-func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen func(*entry) bool) ([]hook.Hook, error) {
+// connectChosen connects those of the meant plugins for which chosen is true. It returns an error
+// if none of them has such a hook.
+func (h *Host) connectChosen(r *roster, c config.Connect, meant []*entry, chosen func(*entry) bool) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var errs []error
 	for _, e := range meant {

@@ -45,7 +45,7 @@ func TestRemoteGit(t *testing.T) {
 		"git@example.org:" + filepath.Join(root, "owner/repo.git@v1"):      {"PATH=" + fakeSSH + ":" + os.Getenv("PATH")},
 	} {
 		t.Run(strings.ReplaceAll(source, "/", "_"), func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.o.Environ = append([]string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}, env...)
 			if _, err := h.install(source, PlaceOptions{}); err != nil {
 				t.Fatal(err)
@@ -62,7 +62,7 @@ func TestRemoteGit(t *testing.T) {
 	if err != nil || !strings.Contains(string(said), "-F /dev/null") || !strings.Contains(string(said), "BatchMode=yes") {
 		t.Errorf("ssh was called with %q, %v", said, err)
 	}
-	if _, err := newHouse(t).install("https://"+server+"/owner/repo.git@v1", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := newTestHome(t).install("https://"+server+"/owner/repo.git@v1", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a server with an unknown certificate: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func TestGit(t *testing.T) {
 	r.commit()
 	const at = ".local/share/kaged/plugins/notes/"
 	for ref, more := range map[string]bool{"v1": false, "main": true, first: false} {
-		h := newHouse(t)
+		h := newTestHome(t)
 		placed, err := h.install(r.dir+"@"+ref, PlaceOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestGit(t *testing.T) {
 			t.Errorf("%+v, %v", lock.Entries[0], err)
 		}
 	}
-	if _, err := newHouse(t).install(r.dir+"@none", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "couldn't find remote ref") {
+	if _, err := newTestHome(t).install(r.dir+"@none", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "couldn't find remote ref") {
 		t.Errorf("%v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestHostileGit(t *testing.T) {
 	config := fmt.Sprintf("[filter \"evil\"]\nsmudge = %[1]s\nprocess = %[1]s\n[core]\nfsmonitor = %[1]s\nsshCommand = %[1]s\nalternateRefsCommand = %[1]s\n"+
 		"[uploadpack]\npackObjectsHook = %[1]s\n[credential]\nhelper = !%[1]s\n[init]\ntemplateDir = /nowhere\n[protocol]\nallow = always\n", trap)
 	write(t, filepath.Join(r.dir, ".git"), map[string]string{"config": "[core]\nrepositoryformatversion = 0\n" + config})
-	h := newHouse(t)
+	h := newTestHome(t)
 	write(t, h.home, map[string]string{".gitconfig": config, ".config/git/config": config, ".ssh/config": "ProxyCommand " + trap})
 	placed, err := h.install(r.dir+"@main", PlaceOptions{})
 	if err != nil {
@@ -130,7 +130,7 @@ func TestHostileGit(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.commit()
-		h := newHouse(t)
+		h := newTestHome(t)
 		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
 			t.Error("a hostile repository was installed")
 		}
@@ -138,7 +138,7 @@ func TestHostileGit(t *testing.T) {
 	})
 	t.Run("a submodule that would be updated with a program", func(t *testing.T) {
 		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, ".gitmodules": "[submodule \"s\"]\npath = s\nurl = ext::" + trap + "\nupdate = !" + trap + "\n"})
-		h := newHouse(t)
+		h := newTestHome(t)
 		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
 			t.Error("a hostile repository was installed")
 		}
@@ -155,7 +155,7 @@ func TestHostileGit(t *testing.T) {
 			tree = r.feed(list.String(), "mktree")
 		}
 		r.git("update-ref", "refs/heads/bomb", r.git("commit-tree", "-m", "bomb", tree))
-		h := newHouse(t)
+		h := newTestHome(t)
 		if _, err := h.install(r.dir+"@bomb", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "too many files") {
 			t.Errorf("%v", err)
 		}
@@ -166,7 +166,7 @@ func TestHostileGit(t *testing.T) {
 		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("hash-object", "-w", "manifest.yaml")+",x..y/A")
 		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("hash-object", "-w", "manifest.yaml")+",x..y/a")
 		r.git("commit", "--quiet", "-m", "x")
-		h := newHouse(t)
+		h := newTestHome(t)
 		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "lower case") {
 			t.Errorf("%v", err)
 		}
@@ -223,7 +223,7 @@ func TestRepositoryWithObjectsElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t, files)
 			good := prepare(r)
-			h := newHouse(t)
+			h := newTestHome(t)
 			_, err := h.install(r.dir+"@main", PlaceOptions{})
 			if _, statErr := os.Stat(ran); statErr == nil {
 				t.Error("a program of the repository was run")
@@ -243,7 +243,7 @@ func TestRepositoryWithObjectsElsewhere(t *testing.T) {
 func installAndWait(at string) {
 	fields := strings.Split(at, "\n")
 	source, moment := fields[0], fields[2]
-	h := &house{t: &testing.T{}, home: fields[1]}
+	h := &testHome{t: &testing.T{}, home: fields[1]}
 	h.locate()
 	wait := func() {
 		fmt.Println("waits")
@@ -276,7 +276,7 @@ func TestKilled(t *testing.T) {
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})
 	for _, moment := range []string{"copying", "checking", "putting", "placed"} {
 		t.Run(moment, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			killAt(t, h, source, moment)
 			if err := Sweep(h.o); err != nil {
 				t.Error(err)
@@ -297,7 +297,7 @@ func TestKilled(t *testing.T) {
 }
 
 // killAt installs in another process, and kills it.
-func killAt(t *testing.T, h *house, source, moment string) {
+func killAt(t *testing.T, h *testHome, source, moment string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), childVariable+"="+source+"\n"+h.home+"\n"+moment)

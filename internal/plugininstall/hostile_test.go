@@ -104,7 +104,7 @@ func TestArchives(t *testing.T) {
 		item{name: "notes/notes.sh", text: script, mode: 0o6777}, item{name: "notes/link", kind: tar.TypeSymlink, link: "notes.sh"})
 	for name, path := range map[string]string{"tar.gz": tarOf(t, setuid...), "zip": zipOf(t, plugin...)} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			if _, err := h.install(path, PlaceOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestHostileArchives(t *testing.T) {
 		}
 		short := archiveFile(t, "x.tar.gz", data[:len(data)/2])
 		refused(t, short)
-		_, err = newHouse(t).install(short, PlaceOptions{})
+		_, err = newTestHome(t).install(short, PlaceOptions{})
 		if e, ok := errors.AsType[*SourceError](err); !ok || !strings.Contains(e.Fix(), "incomplete") {
 			t.Errorf("an archive that was cut short says %v", err)
 		}
@@ -186,7 +186,7 @@ func TestHostileArchives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newHouse(t).install(archiveFile(t, "x.tar.gz", append(data, "a signature, and more than ten bytes"...)), PlaceOptions{}); err != nil {
+		if _, err := newTestHome(t).install(archiveFile(t, "x.tar.gz", append(data, "a signature, and more than ten bytes"...)), PlaceOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -264,7 +264,7 @@ func lyingZip(t *testing.T) string {
 // refusedFor installs an archive that must be refused for that reason.
 func refusedFor(t *testing.T, path, why string) {
 	t.Helper()
-	if _, err := newHouse(t).install(path, PlaceOptions{}); err == nil || !strings.Contains(err.Error(), why) {
+	if _, err := newTestHome(t).install(path, PlaceOptions{}); err == nil || !strings.Contains(err.Error(), why) {
 		t.Errorf("%v, want %q", err, why)
 	}
 }
@@ -287,7 +287,7 @@ func TestTooManyFiles(t *testing.T) {
 // refused installs an archive that must be refused.
 func refused(t *testing.T, path string) {
 	t.Helper()
-	h := newHouse(t)
+	h := newTestHome(t)
 	placed, err := h.install(path, PlaceOptions{})
 	if err == nil {
 		t.Errorf("%s is installed: %+v", filepath.Base(path), placed)
@@ -307,7 +307,7 @@ func TestHostileDirectory(t *testing.T) {
 		"a pipe":     func(dir string) error { return makeFIFO(dir + "/pipe") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, source := newHouse(t), t.TempDir()
+			h, source := newTestHome(t), t.TempDir()
 			write(t, source, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 			if err := plant(source); errors.Is(err, errors.ErrUnsupported) {
 				t.Skip("not here: ", err)
@@ -346,13 +346,13 @@ func TestWebArchive(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	for path, ok := range map[string]bool{"/good.zip": true, "/moved.zip": true, "/plain.zip": false, "/circle.zip": false, "/none.zip": false} {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.o.tls = &tls.Config{RootCAs: roots}
 		if _, err := h.install(server.URL+path, PlaceOptions{}); (err == nil) != ok {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	h := newHouse(t)
+	h := newTestHome(t)
 	if _, err := h.install(server.URL+"/good.zip", PlaceOptions{}); err == nil {
 		t.Error("an unsigned certificate is accepted")
 	}
@@ -377,7 +377,7 @@ func TestTokenInAnAddress(t *testing.T) {
 	defer server.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	h := newHouse(t)
+	h := newTestHome(t)
 	var said strings.Builder
 	h.o.tls, h.o.Progress = &tls.Config{RootCAs: roots}, func(text string) { said.WriteString(text + "\n") }
 	placed, err := h.install(server.URL+"/good.zip?token=hunter2", PlaceOptions{})

@@ -17,21 +17,21 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// A house is a home in which plugins are installed.
-type house struct {
+// A testHome is a home in which plugins are installed.
+type testHome struct {
 	t    *testing.T
 	home string
 	o    Options
 }
 
-func newHouse(t *testing.T) *house {
+func newTestHome(t *testing.T) *testHome {
 	t.Helper()
-	h := &house{t: t, home: t.TempDir()}
+	h := &testHome{t: t, home: t.TempDir()}
 	h.locate()
 	return h
 }
 
-func (h *house) locate() {
+func (h *testHome) locate() {
 	h.o.Environ = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}
 	dirs, err := config.Locate(dialect.Env{Vars: h.o.Environ}.Get, runtime.GOOS)
 	if err != nil {
@@ -55,7 +55,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 }
 
 // install installs all plugins of a source.
-func (h *house) install(source string, o PlaceOptions) ([]*Placed, error) {
+func (h *testHome) install(source string, o PlaceOptions) ([]*Placed, error) {
 	h.t.Helper()
 	s, err := ParseSource(source, h.home)
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *house) install(source string, o PlaceOptions) ([]*Placed, error) {
 }
 
 // files returns all files in the home, with programs marked.
-func (h *house) files() []string {
+func (h *testHome) files() []string {
 	h.t.Helper()
 	var all []string
 	err := filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
@@ -112,7 +112,7 @@ func (h *house) files() []string {
 
 // texts returns the names of the texts that the lock may have beside it: the checksums of its
 // files, and one more for each plugin.
-func (h *house) texts() map[string]bool {
+func (h *testHome) texts() map[string]bool {
 	h.t.Helper()
 	lock, err := trust.Load(h.o.Dirs.LockFile)
 	if err != nil {
@@ -128,7 +128,7 @@ func (h *house) texts() map[string]bool {
 	return names
 }
 
-func (h *house) wants(files ...string) {
+func (h *testHome) wants(files ...string) {
 	h.t.Helper()
 	if got := h.files(); !slices.Equal(got, files) {
 		h.t.Errorf("there are\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(files, "\n  "))
@@ -157,7 +157,7 @@ func TestPlaces(t *testing.T) {
 		"dotagent, a tree": {map[string]string{"dotagent-plugin-disk": script, "lib/x": "x"}, map[string]string{".config/dotagent/plugins/dotagent-plugin-disk*": "", ".local/share/patchbay/plugins/dotagent/disk/dotagent-plugin-disk*": "", ".local/share/patchbay/plugins/dotagent/disk/lib/x": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, source := newHouse(t), t.TempDir()
+			h, source := newTestHome(t), t.TempDir()
 			write(t, source, c.source)
 			placed, err := h.install(source, PlaceOptions{})
 			if err != nil {
@@ -220,7 +220,7 @@ func TestSources(t *testing.T) {
 // TestReplace: an installed plugin is replaced. A plugin that was not installed, came from
 // elsewhere, or was changed is replaced only with force.
 func TestReplace(t *testing.T) {
-	h, one, two := newHouse(t), t.TempDir(), t.TempDir()
+	h, one, two := newTestHome(t), t.TempDir(), t.TempDir()
 	write(t, one, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 	write(t, two, map[string]string{"manifest.yaml": strings.ReplaceAll(kagedManifest, "1.0.0", "2.0.0"), "notes.sh": script, "more": "x"})
 	if _, err := h.install(one, PlaceOptions{}); err != nil {
@@ -258,7 +258,7 @@ func TestReplace(t *testing.T) {
 
 // TestShadows: a plugin cannot take the name of another in any way.
 func TestShadows(t *testing.T) {
-	h, source := newHouse(t), t.TempDir()
+	h, source := newTestHome(t), t.TempDir()
 	write(t, h.home, map[string]string{".local/share/kaged/plugins/mine-own/manifest.yaml": kagedManifest, ".local/share/kaged/plugins/mine-own/notes.sh": script})
 	write(t, source, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
 	_, err := h.install(source, PlaceOptions{Force: true})
@@ -274,7 +274,7 @@ func TestShadows(t *testing.T) {
 
 // TestUpdateGrantsNothing: capabilities that an update adds are withheld.
 func TestUpdateGrantsNothing(t *testing.T) {
-	h, source := newHouse(t), t.TempDir()
+	h, source := newTestHome(t), t.TempDir()
 	write(t, source, map[string]string{"manifest.yaml": kagedManifest + "capabilities: [\"read:fs:/a\"]\n", "notes.sh": script})
 	if placed, err := h.install(source, PlaceOptions{}); err != nil || !slices.Equal(placed[0].Capabilities, []string{"read:fs:/a"}) {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestHints(t *testing.T) {
 // TestRemove: a plugin in a place of its dialect is removed, with its files elsewhere; of a link
 // only the link is removed.
 func TestRemove(t *testing.T) {
-	h, source := newHouse(t), t.TempDir()
+	h, source := newTestHome(t), t.TempDir()
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})
 	placed, err := h.install(source, PlaceOptions{})
 	if err != nil {

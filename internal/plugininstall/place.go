@@ -93,7 +93,7 @@ func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *
 	if err := i.choose(); err != nil {
 		return nil, err
 	}
-	if err := i.lookAround(); err != nil {
+	if err := i.checkNotTaken(); err != nil {
 		return nil, err
 	}
 	i.placed = &Placed{Name: p.Name, Dialect: p.Dialect, Path: i.target, Files: i.files, Source: f.Source.Text, Ref: f.Source.Ref, Commit: f.Commit,
@@ -191,8 +191,8 @@ func (i *installation) accompanied() bool {
 	})
 }
 
-// lookAround refuses to take the place of another plugin.
-func (i *installation) lookAround() error {
+// checkNotTaken refuses to take the place of another plugin.
+func (i *installation) checkNotTaken() error {
 	for _, f := range pluginhost.Installed(i.Fetched.o.Environ) {
 		if f.Dialect != i.plugin.Dialect || f.Path == i.target {
 			continue

@@ -37,22 +37,22 @@ func Sweep(o Options) error {
 }
 
 func sweep(dir string) error {
-	if err := scratch.Sweep(dir); !isElsewhere(err) {
+	if err := scratch.Sweep(dir); !isUnreachable(err) {
 		return err
 	}
 	return nil
 }
 
-// isElsewhere reports whether err is that of a place that does not exist, or that this user may not
-// read. Such a place has no files of ours.
-func isElsewhere(err error) bool {
+// isUnreachable reports whether err is that of a place that does not exist, or that this user may
+// not read. Such a place has no files of ours.
+func isUnreachable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
 // takeBack removes files of plugins whose installation did not finish.
 func takeBack(kept, place string) error {
 	left, err := scratch.Left(kept)
-	if isElsewhere(err) {
+	if isUnreachable(err) {
 		return nil
 	}
 	for _, stage := range left {

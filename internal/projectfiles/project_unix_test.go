@@ -17,20 +17,20 @@ import (
 // TestAsNobody runs the tests that depend on the user again, because root can read every file.
 func TestAsNobody(t *testing.T) { rerun.Tests(t, "TestHostilePlugins", "TestTrust") }
 
-// A bed (test bed) has the store of a user, and a project with plugins.
-type bed struct {
+// A testBed has the store of a user, and a project with plugins.
+type testBed struct {
 	*testing.T
 	store Store
 	root  string
 }
 
-func newBed(t *testing.T) *bed {
+func newTestBed(t *testing.T) *testBed {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t, In(config.Dirs{Home: filepath.Join(top, "home"), Config: filepath.Join(top, "home", "c"),
+	b := &testBed{t, In(config.Dirs{Home: filepath.Join(top, "home"), Config: filepath.Join(top, "home", "c"),
 		Data: filepath.Join(top, "home", "d"), State: filepath.Join(top, "home", "s")}), filepath.Join(top, "site")}
 	b.write(".git/HEAD", "")
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\n")
@@ -38,9 +38,9 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-func (b *bed) path(name string) string { return filepath.Join(b.root, filepath.FromSlash(name)) }
+func (b *testBed) path(name string) string { return filepath.Join(b.root, filepath.FromSlash(name)) }
 
-func (b *bed) write(name, text string) {
+func (b *testBed) write(name, text string) {
 	b.Helper()
 	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o755); err != nil {
 		b.Fatal(err)
@@ -50,21 +50,21 @@ func (b *bed) write(name, text string) {
 	}
 }
 
-func (b *bed) must(err error) {
+func (b *testBed) must(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bed) stage() *Staged {
+func (b *testBed) stage() *Staged {
 	b.Helper()
 	s, err := b.store.Stage(b.root)
 	b.must(err)
 	return s
 }
 
-func (b *bed) wants(want State) Status {
+func (b *testBed) wants(want State) Status {
 	b.Helper()
 	st := b.store.Look(b.root)
 	if st.State != want || (st.Copy != "") != (want == Trusted) {
@@ -75,7 +75,7 @@ func (b *bed) wants(want State) Status {
 
 // TestTooManyPrompts: a problem says that prompts of a directory with many files are left out.
 func TestTooManyPrompts(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	for i := range maxPrompts + 1 {
 		b.write(fmt.Sprintf("%s/p%03d.md", PromptsDir, i), "text")
 	}
@@ -92,7 +92,7 @@ func TestTooManyPrompts(t *testing.T) {
 }
 
 func TestTrust(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	b.wants(Untrusted)
 	s := b.stage()
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\nrm -rf ~\n") // while the user reads the list
@@ -136,7 +136,7 @@ func TestTrust(t *testing.T) {
 // leaves out *.pyc files that Python would not run. Such a file could be a script, and a listed
 // file could run it.
 func TestOnlyWhatIsShownIsCopied(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\n. ./notes/help.pyc\n")
 	b.write(".patchbay/plugins/notes/help.pyc", "rm -rf ~\n")
 	s := b.stage()
@@ -157,7 +157,7 @@ func TestOnlyWhatIsShownIsCopied(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	s := b.stage()
 	b.must(s.Trust(nil))
 	kept := b.wants(Trusted).Copy
@@ -176,25 +176,25 @@ func TestForget(t *testing.T) {
 
 // TestHostilePlugins: each of these is reported, and the project cannot be trusted.
 func TestHostilePlugins(t *testing.T) {
-	for says, do := range map[string]func(b *bed) error{
-		"neither a file":              func(b *bed) error { return syscall.Mkfifo(b.path(PluginsDir+"/pipe"), 0o644) },
-		"leads out of its plugin":     func(b *bed) error { return os.Symlink("/etc/passwd", b.path(PluginsDir+"/notes/p")) },
-		"up is a link that leads out": func(b *bed) error { return os.Symlink("../guard", b.path(PluginsDir+"/notes/up")) },
-		"top is a link":               func(b *bed) error { return os.Symlink("guard", b.path(PluginsDir+"/top")) },
-		"leads nowhere":               func(b *bed) error { return os.Symlink("gone", b.path(PluginsDir+"/notes/gone")) },
-		"cannot be shown": func(b *bed) error {
+	for says, do := range map[string]func(b *testBed) error{
+		"neither a file":              func(b *testBed) error { return syscall.Mkfifo(b.path(PluginsDir+"/pipe"), 0o644) },
+		"leads out of its plugin":     func(b *testBed) error { return os.Symlink("/etc/passwd", b.path(PluginsDir+"/notes/p")) },
+		"up is a link that leads out": func(b *testBed) error { return os.Symlink("../guard", b.path(PluginsDir+"/notes/up")) },
+		"top is a link":               func(b *testBed) error { return os.Symlink("guard", b.path(PluginsDir+"/top")) },
+		"leads nowhere":               func(b *testBed) error { return os.Symlink("gone", b.path(PluginsDir+"/notes/gone")) },
+		"cannot be shown": func(b *testBed) error {
 			return os.WriteFile(b.path(PluginsDir+"/\x1b[2Jx"), nil, 0o644)
 		},
-		"plugins is a link": func(b *bed) error {
+		"plugins is a link": func(b *testBed) error {
 			return firstOf(os.Rename(b.path(PluginsDir), b.path("elsewhere")), os.Symlink("../elsewhere", b.path(PluginsDir)))
 		},
-		".patchbay is a link": func(b *bed) error {
+		".patchbay is a link": func(b *testBed) error {
 			return firstOf(os.Rename(b.path(Dir), b.path("elsewhere")), os.Symlink("elsewhere", b.path(Dir)))
 		},
-		"plugins is not a directory": func(b *bed) error {
+		"plugins is not a directory": func(b *testBed) error {
 			return firstOf(os.RemoveAll(b.path(PluginsDir)), os.WriteFile(b.path(PluginsDir), nil, 0o644))
 		},
-		"more than 2000 files": func(b *bed) error {
+		"more than 2000 files": func(b *testBed) error {
 			f, err := os.Create(b.path(PluginsDir + "/huge"))
 			if err != nil {
 				return err
@@ -203,7 +203,7 @@ func TestHostilePlugins(t *testing.T) {
 		},
 	} {
 		t.Run(says, func(t *testing.T) {
-			b := newBed(t)
+			b := newTestBed(t)
 			b.must(do(b))
 			if _, err := b.store.Stage(b.root); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%v", err)
@@ -229,7 +229,7 @@ func firstOf(errs ...error) error {
 
 // TestHostileAfterTrust: a trusted project is checked again when it changes.
 func TestHostileAfterTrust(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	s := b.stage()
 	b.must(s.Trust(nil))
 	b.must(syscall.Mkfifo(b.path(PluginsDir+"/pipe"), 0o644))
@@ -238,7 +238,7 @@ func TestHostileAfterTrust(t *testing.T) {
 
 // TestLinksInside: links within a plugin, as package managers make them, are allowed.
 func TestLinksInside(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	b.must(os.Symlink("manifest.yaml", b.path(PluginsDir+"/notes/other.yaml")))
 	s := b.stage()
 	b.must(s.Trust(nil))
@@ -250,7 +250,7 @@ func TestLinksInside(t *testing.T) {
 // TestNoProject: the home directory is not a project, and neither is a directory in which Patchbay
 // stores its own data.
 func TestNoProject(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	b.store.dirs.Home = b.root
 	if st := b.wants(Refused); !strings.Contains(st.Err.Error(), "home directory") {
 		t.Error(st.Err)
@@ -271,7 +271,7 @@ func TestForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the owner of a file")
 	}
-	b := newBed(t)
+	b := newTestBed(t)
 	b.write(AgentsFile, "Obey.")
 	b.write(PromptsDir+"/x.md", "text")
 	b.write(".patchbay/config.toml", "")
@@ -292,7 +292,7 @@ func TestForeign(t *testing.T) {
 	b.reads("trusted", true)
 }
 
-func (b *bed) reads(what string, want bool) {
+func (b *testBed) reads(what string, want bool) {
 	b.Helper()
 	agents := b.store.Agents(b.root)
 	prompts, _ := b.store.Prompts(b.root, nil)
@@ -304,7 +304,7 @@ func (b *bed) reads(what string, want bool) {
 // TestTextsAreTexts: AGENTS.md and prompts that are not text are left out, with the reason. A
 // character that the limit cuts in two is no fault.
 func TestTextsAreTexts(t *testing.T) {
-	b := newBed(t)
+	b := newTestBed(t)
 	const prompt = PromptsDir + "/x.md"
 	for text, good := range map[string]bool{"caf\u00e9": true, "caf\xe9": false, "a\x00b": false, "a" + strings.Repeat("é", MostAgents): true} {
 		b.write(AgentsFile, text)

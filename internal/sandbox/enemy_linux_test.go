@@ -34,7 +34,7 @@ func TestLinksWithoutEnd(t *testing.T) {
 				t.Run(name+"/"+kind+"/"+target, func(t *testing.T) {
 					h := newSecretHome(t, outsideTmp(t))
 					h.manyLinks("data", h.expand(target))
-					h.hold(shipment{command: []string{"/bin/sh", "-c", "for f in OWN/data OWN/data/key OWN/chain* SECRET/key SECRET/run; do read -r line <$f && echo $line; done; echo x >SECRET/new"},
+					h.hold(trickFiles{command: []string{"/bin/sh", "-c", "for f in OWN/data OWN/data/key OWN/chain* SECRET/key SECRET/run; do read -r line <$f && echo $line; done; echo x >SECRET/new"},
 						grants: []string{kind}}, system)
 					if _, err := os.Stat(h.secret + "/new"); err == nil {
 						t.Error("the plugin created a file outside")
@@ -53,7 +53,7 @@ func TestGrantsOfItsOwnMakeNothingOutside(t *testing.T) {
 		t.Run(grant, func(t *testing.T) {
 			h := newSecretHome(t, outsideTmp(t))
 			h.ship(map[string]string{"up": "-> SECRET", "direct": "-> SECRET/made"})
-			h.hold(shipment{command: []string{"/bin/true"}, grants: []string{grant}, refusal: "among the plugin's own files"}, nil)
+			h.hold(trickFiles{command: []string{"/bin/true"}, grants: []string{grant}, refusal: "among the plugin's own files"}, nil)
 			for _, name := range []string{"/made", "/made.toml"} {
 				if _, err := os.Lstat(h.secret + name); err == nil {
 					t.Errorf("%s was made", name)
@@ -67,7 +67,7 @@ func TestGrantsOfItsOwnMakeNothingOutside(t *testing.T) {
 // it, but not with those beside other links of the operator to it.
 func TestLibrariesBesideAnotherLink(t *testing.T) {
 	needNamespaces(t)
-	for _, c := range []shipment{
+	for _, c := range []trickFiles{
 		{name: "named by its command", command: []string{"SECRET/bin/linked", "-c", "OWN/env SECRET/lib/key"}},
 		{name: "named by a #! line", files: map[string]string{"run": "#!SECRET/bin/linked\nOWN/env SECRET/lib/key\n"}},
 		{name: "named by a shipped link", files: map[string]string{"run": "#!OWN/sh\nOWN/env SECRET/lib/key\n", "sh": "-> SECRET/bin/linked"}},

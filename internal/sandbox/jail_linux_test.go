@@ -26,7 +26,7 @@ var deadly = []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, s
 
 func TestHowAProgramEnds(t *testing.T) {
 	needNamespaces(t)
-	heedful(t, deadly)
+	handleIgnored(t, deadly)
 	for _, code := range []int{0, 1, 2, 77, 126, 255} {
 		t.Run("exit code "+strconv.Itoa(code), func(t *testing.T) {
 			if got := run(t, sh(Options{}, "exit "+strconv.Itoa(code))).Exit; got != (proc.Exit{Code: code}) {

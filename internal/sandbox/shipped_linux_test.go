@@ -73,8 +73,8 @@ func (h secretHome) ship(files map[string]string) {
 	}
 }
 
-// A shipment is the files by which a plugin tries to see more than it was granted.
-type shipment struct {
+// A trickFiles has the files by which a plugin tries to see more than it was granted.
+type trickFiles struct {
 	name    string
 	files   map[string]string
 	command []string // OWN/run if empty
@@ -85,7 +85,7 @@ type shipment struct {
 
 // ways are the ways in which a file names another file. Each is tried as the plugin's command and
 // as a program that exec: names.
-var ways = []shipment{
+var ways = []trickFiles{
 	{name: "a #! line", files: map[string]string{"run": "#!SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a #! line that names no program", files: map[string]string{"run": "#!SECRET/key\n"}, refusal: "SECRET/key is not an executable file"},
 	{name: "a #! line that names a directory", files: map[string]string{"run": "#!SECRET\n"}, refusal: "SECRET is a directory"},
@@ -138,7 +138,7 @@ var ways = []shipment{
 	{name: "a link to a shim", files: map[string]string{"run": "#!OWN/x/python\n", "x": "-> OWN/shims"}},
 }
 
-var shipments = []shipment{
+var allTricks = []trickFiles{
 	{name: "a command outside", command: []string{"SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a bare command in a PATH of the manifest", command: []string{"tool"}, env: []string{"PATH=SECRET/bin:/usr/bin:/bin"}, refusal: `add "exec:tool:SECRET/bin/tool"`},
 	{name: "env with a PATH of the manifest", command: []string{"/usr/bin/env", "tool"}, env: []string{"PATH=SECRET/bin:/usr/bin:/bin"}, refusal: `add "exec:tool:SECRET/bin/tool"`},
@@ -186,7 +186,7 @@ var shipments = []shipment{
 // sees no files of the operator, and none of its code runs outside.
 func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	needNamespaces(t)
-	all := shipments
+	all := allTricks
 	for _, w := range ways {
 		all = append(all, w)
 		w.name += ", which exec: names"
@@ -254,7 +254,7 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 
 // hold ships a case and starts the plugin. Neither its output nor its mounts may contain the
 // secret, and none of its code may run outside.
-func (h secretHome) hold(c shipment, system *System) {
+func (h secretHome) hold(c trickFiles, system *System) {
 	h.t.Helper()
 	h.ship(c.files)
 	command := []string{h.own + "/run"}
@@ -287,7 +287,7 @@ func (h secretHome) hold(c shipment, system *System) {
 	h.mountsNothing(box, s)
 }
 
-func (h secretHome) box(c shipment, system *System) *Box {
+func (h secretHome) box(c trickFiles, system *System) *Box {
 	var texts []string
 	for _, text := range c.grants {
 		texts = append(texts, h.expand(text))

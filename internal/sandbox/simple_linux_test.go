@@ -75,7 +75,7 @@ func TestWithoutNamespaces(t *testing.T) {
 		}
 	})
 	t.Run("exit codes and signals are the program's own", func(t *testing.T) {
-		heedful(t, deadly)
+		handleIgnored(t, deadly)
 		o := Options{System: system}
 		if got := run(t, sh(o, "exit 77")).Exit; got != (proc.Exit{Code: 77}) {
 			t.Error(got)

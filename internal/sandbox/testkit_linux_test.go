@@ -208,10 +208,10 @@ func tool(t testing.TB, name string) string {
 	return ""
 }
 
-// heedful makes every program that the test starts react to signals. A signal that this process
-// inherited as ignored (SIGHUP, by nohup) is ignored by its children too, unless it is handled
-// here.
-func heedful(t testing.TB, signals []syscall.Signal) {
+// handleIgnored makes every program that the test starts react to signals. A signal that this
+// process inherited as ignored (SIGHUP, by nohup) is ignored by its children too, unless it is
+// handled here.
+func handleIgnored(t testing.TB, signals []syscall.Signal) {
 	t.Helper()
 	ignored, err := strconv.ParseUint(ignoredHere(t), 16, 64) // signal.Ignored is wrong after a signal has been handled
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 const glances = 64
 
 // A workload counts down the evaluations that are left. At 0 the check ends, and its results so far
-// mean nothing.
+// are useless.
 type workload struct{ left, depth int }
 
 func newWorkload() workload { return workload{left: maxEvaluations} }

@@ -83,8 +83,9 @@ func messageBytes(m *model.Message) int {
 	return n
 }
 
-// said returns the messages for reading. Messages that are added later do not appear in the list.
-func (s *state) said() []model.Message { return s.messages[:len(s.messages):len(s.messages)] }
+// messageList returns the messages for reading. Messages that are added later do not appear in the
+// list.
+func (s *state) messageList() []model.Message { return s.messages[:len(s.messages):len(s.messages)] }
 
 // repairs returns the entries that must be added to a transcript before a new turn can begin: a
 // result for each tool call without one, because models reject such a conversation, and an end for

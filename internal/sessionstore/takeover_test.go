@@ -184,7 +184,7 @@ func TestClockJumps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := shortLived(openEngine(t, t.TempDir()))
 			s.ttl = 3 * shortTTL            // a busy machine renews late
-			s.Holder = remoteClaim().Holder // its process number means nothing here
+			s.Holder = remoteClaim().Holder // its process number is not valid here
 			living, dead := create(t, s, session.Session{}).ID, create(t, s, session.Session{}).ID
 			clock := skewed.New(s.opened.leases)
 			s.opened.leases = clock

@@ -50,7 +50,7 @@ func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error
 		_, err = s.Get(ctx, id)
 		return []model.Message{}, err
 	}
-	messages := now.said()
+	messages := now.messageList()
 	if now.open == nil { // an open turn may belong to another process, which can add entries
 		p.tails.put(id, now)
 	}

@@ -61,7 +61,7 @@ func (t *Turn) Context() context.Context { return t.ctx }
 func (t *Turn) Messages() []model.Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state.said()
+	return t.state.messageList()
 }
 
 // Earlier returns how many replies of the model were removed by compactions.

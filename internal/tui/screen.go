@@ -214,7 +214,7 @@ func (s *screen) leave() {
 		s.wizard.stop()
 		s.wizard = nil
 	}
-	if id := s.talk.Session().ID; id != "" && s.said() {
+	if id := s.talk.Session().ID; id != "" && s.hasMessages() {
 		s.printNote("go on with it: " + s.resume + " " + id)
 	}
 }

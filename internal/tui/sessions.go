@@ -86,8 +86,10 @@ func (s *screen) pickerKey(msg tea.KeyPressMsg) tea.Cmd {
 	return s.switchTo(chosen.ID)
 }
 
-// said reports whether something was said in this session. An empty session is not stored.
-func (s *screen) said() bool { return s.last != nil || s.turn != nil || len(s.talk.History()) > 0 }
+// hasMessages reports whether something was said in this session. An empty session is not stored.
+func (s *screen) hasMessages() bool {
+	return s.last != nil || s.turn != nil || len(s.talk.History()) > 0
+}
 
 // newSession begins a new session.
 func (s *screen) newSession(string) tea.Cmd { return s.switchTo("") }

@@ -350,5 +350,5 @@ func handshake(params []byte) (Dialect, error) {
 		}
 	}
 	return "", errors.New("cannot tell which protocol this is: initialize has api_version and plugin_name in kaged, " +
-		"protocol_version in scaffold, protocolVersion in MCP, and one of them alone")
+		"protocol_version in scaffold, protocolVersion in MCP; it must have those of one protocol only")
 }

@@ -41,8 +41,8 @@ func TestScaffold(t *testing.T) {
 		want(t, "modify", modify.Verdict+string(modify.Event.Arguments), `modify{"done":true}`)
 		want(t, "no opinion", before("").Verdict, "continue")
 	})
-	t.Run("a verdict that means nothing is an error", func(t *testing.T) {
-		wantHas(t, "skip", before("skip").Reason, "skip means nothing at tool.before: return one of NoOpinion, Continue, Fail, Modify")
+	t.Run("a verdict that cannot be returned is an error", func(t *testing.T) {
+		wantHas(t, "skip", before("skip").Reason, "skip cannot be returned at tool.before: return one of NoOpinion, Continue, Fail, Modify")
 	})
 	t.Run("a panic is an error, and its place is logged", func(t *testing.T) {
 		want(t, "panic", before("panic").Reason, "panic in tool.before: broken")

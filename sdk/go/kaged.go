@@ -153,7 +153,7 @@ func (d kager) asked(ctx context.Context, out []byte, point string, params []byt
 		return nil, v.err
 	case kindModify:
 		if point == "compact.before" && !d.session.plugin.Compactor {
-			return nil, fmt.Errorf("modify means nothing at %s, unless the plugin is the compactor: set Compactor", point)
+			return nil, fmt.Errorf("modify cannot be returned at %s, unless the plugin is the compactor: set Compactor", point)
 		}
 		return appendValue(out, changed())
 	}

@@ -54,7 +54,7 @@ func (p *Plugin) gather(what string, given []Option, allowed options) options {
 	}
 	if o.only != "" && allowed.only == "" || o.within != 0 && allowed.within == 0 || o.schema != "" && allowed.schema == "" ||
 		o.argsHelp != "" && allowed.argsHelp == "" || o.userStdin && !allowed.userStdin {
-		p.fault("%s has an option that means nothing there", what)
+		p.fault("%s has an option that has no effect there", what)
 	}
 	if o.within < 0 {
 		p.fault("%s cannot take %s", what, o.within)

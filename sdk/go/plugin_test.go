@@ -27,8 +27,8 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	code, _, said := run(p, "", "info")
 	want(t, "exit code", code, 2)
 	for _, part := range []string{`the name "Bad_Name" is invalid`, `"one" is not a semantic version`, "the description has 0 characters", `tool "Loud": the name`,
-		`tool "Loud" has no description`, "chan int cannot be JSON", `tool "a" is defined twice`, "a has an option that means nothing there", "b: the schema of its arguments",
-		`method "kaged.x"`, "job.sink has an option that means nothing there", `tool.before: "[" is not a pattern`, "the config must be a struct", `command "-x"`, `notification ""`} {
+		`tool "Loud" has no description`, "chan int cannot be JSON", `tool "a" is defined twice`, "a has an option that has no effect there", "b: the schema of its arguments",
+		`method "kaged.x"`, "job.sink has an option that has no effect there", `tool.before: "[" is not a pattern`, "the config must be a struct", `command "-x"`, `notification ""`} {
 		wantHas(t, "stderr", said, part)
 	}
 }

@@ -108,7 +108,7 @@ func (v Verdict) fits(n *native) error {
 		}
 		words = append(words, strings.ToUpper(string(k[:1]))+string(k[1:]))
 	}
-	return fmt.Errorf("%s means nothing at %s: return one of %s", v.kind, n.point, strings.Join(words, ", "))
+	return fmt.Errorf("%s cannot be returned at %s: return one of %s", v.kind, n.point, strings.Join(words, ", "))
 }
 
 // An Error is an error with a code, for dialects that support one (mine: VAULT_NOT_FOUND).

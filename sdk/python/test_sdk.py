@@ -186,7 +186,7 @@ class Events(unittest.TestCase):
             self.assertEqual(h.fire("tool.before", ToolEvent(tool="x", arguments={})).verdict, "continue")
             self.assertEqual(h.fire("tool.resolve", ToolEvent(tool="weather", arguments={})).answer, "sunny")
             skip = h.fire("tool.before", ToolEvent(tool="x", arguments={"do": "skip"}))
-            self.assertIn("skip means nothing at tool.before: return one of NoOpinion, Continue, Fail, Modify", skip.reason)
+            self.assertIn("skip cannot be returned at tool.before: return one of NoOpinion, Continue, Fail, Modify", skip.reason)
             broken = h.fire("tool.before", ToolEvent(tool="x", arguments={"do": "raise"}))
             self.assertEqual((broken.verdict, broken.reason), ("fail", "broken"))
             self.assertIn("RuntimeError in tool.before: broken", h.log)
@@ -371,7 +371,7 @@ class Definitions(unittest.TestCase):
         p = Plugin("a", "1.0.0", "d")
         with self.assertRaisesRegex(ValueError, "there is no point 'tool.befor'"):
             p.on("tool.befor")
-        with self.assertRaisesRegex(ValueError, "only is for tools and commands"):
+        with self.assertRaisesRegex(ValueError, "only= is for tools and commands"):
             p.on("job.sink", only="x")
         with self.assertRaisesRegex(ValueError, "has no description"):
             p.tool(name="x")(lambda: None)

@@ -31,7 +31,7 @@ var elsewhere = []translation{
 	{kindNotify, hook.TurnDone, turnNews},
 	{kindNotify, hook.ToolAfter, toolNews},
 	{kindNotify, hook.CommandDone, commandNews},
-	{kindNotify, hook.SessionIdle, news("the session has gone quiet")},
+	{kindNotify, hook.SessionIdle, successText("the session has gone quiet")},
 	{kindNotify, hook.SessionEnd, sessionNews},
 	{kindNotify, hook.JobSink, ofJob},
 }
@@ -70,9 +70,9 @@ func commandOutput(p hook.Object) occasion {
 	return o
 }
 
-// news returns a function for a [translation]. The event is a success, and the message is the given
-// text.
-func news(format string, args ...any) func(hook.Object) occasion {
+// successText returns a function for a [translation]. The event is a success, and the message is
+// the given text.
+func successText(format string, args ...any) func(hook.Object) occasion {
 	return func(hook.Object) occasion {
 		return occasion{event: eventSuccess, message: rawjson.String(fmt.Sprintf(format, args...))}
 	}
@@ -88,7 +88,7 @@ func turnNews(p hook.Object) occasion {
 func toolNews(p hook.Object) occasion {
 	tool := dialect.Plain(p.Get("tool"))
 	if !toolFailed(p) {
-		return news("%s has run", tool)(p)
+		return successText("%s has run", tool)(p)
 	}
 	why := dialect.Plain(p.Get("error"))
 	if why == "" {
@@ -105,11 +105,11 @@ func commandNews(p hook.Object) occasion {
 	if code := exitCode(p); code != "" {
 		return failure(command + " failed with exit code " + code)
 	}
-	return news("%s has run", command)(p)
+	return successText("%s has run", command)(p)
 }
 
 func sessionNews(p hook.Object) occasion {
-	return news("session %s has ended", dialect.Plain(p.Get("session_id")))(p)
+	return successText("session %s has ended", dialect.Plain(p.Get("session_id")))(p)
 }
 
 func failure(message string) occasion {

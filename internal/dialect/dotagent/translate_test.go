@@ -122,7 +122,7 @@ func TestConnections(t *testing.T) {
 // TestConnectionsThatMeanNothing: the error names the points to which the hook can be connected.
 func TestConnectionsThatMeanNothing(t *testing.T) {
 	_, err := connection(kindPreflight, hook.ToolAfter)
-	want := "dotagent hook preflight has no meaning at tool.after; connect it to job.preflight, turn.begin, tool.before, command.validate, command.before"
+	want := "dotagent hook preflight cannot be called at tool.after; connect it to job.preflight, turn.begin, tool.before, command.validate, command.before"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

@@ -94,7 +94,7 @@ func (c *checker) knobType(e *document.Table) string {
 	i := slices.Index(names, name)
 	for _, key := range knobKeysOfOne {
 		if unused := e.Value(key); ok && unused.Present() && !slices.Contains(knobTypes[i].keys, key) {
-			unused.Warn("", "means nothing to a knob of type %s", name)
+			unused.Warn("", "has no effect on a knob of type %s", name)
 		}
 	}
 	return name

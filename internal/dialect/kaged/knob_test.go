@@ -102,7 +102,7 @@ func TestKnobs(t *testing.T) {
 		{rule: "the default of a path is a string", text: "{type: path, default: true, " + heat + "}", problems: []string{
 			"10:28: knobs.k.default: must be a string, got true or false"}},
 		{rule: "a key of another type is a warning", text: "{type: boolean, min: 1, " + heat + "}", warnings: []string{
-			"10:27: knobs.k.min: means nothing to a knob of type boolean"}},
+			"10:27: knobs.k.min: has no effect on a knob of type boolean"}},
 		{rule: "an unknown key is a warning", text: "{type: text, maxlength: 1, " + heat + "}", warnings: []string{
 			`10:19: knobs.k.maxlength: unknown key, ignored; did you mean "max_length"?`}},
 	}

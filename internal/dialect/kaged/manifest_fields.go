@@ -210,13 +210,13 @@ func (c *checker) interfaces(top *document.Table) {
 	c.warnRepeats(methods)
 	c.warnRepeats(notifications)
 	// Methods are required only of a plugin without hooks and tools.
-	if hollow(methods) && hollow(top.Value("hooks")) && hollow(top.Value("tools")) {
+	if isEmpty(methods) && isEmpty(top.Value("hooks")) && isEmpty(top.Value("tools")) {
 		methods.Bad("", "a plugin must have at least one method, hook or tool")
 	}
 }
 
-// hollow reports whether a list is missing or empty.
-func hollow(e document.Value) bool {
+// isEmpty reports whether a list is missing or empty.
+func isEmpty(e document.Value) bool {
 	return !e.Present() || e.Kind() == document.List && e.Len() == 0
 }
 

@@ -27,8 +27,8 @@ import (
 // patience is how long a test waits on a busy machine.
 const patience = time.Minute
 
-// A bed is a host with MCP servers.
-type bed struct {
+// A testBed is a host with MCP servers.
+type testBed struct {
 	*testing.T
 	home string
 	host *pluginhost.Host
@@ -36,14 +36,14 @@ type bed struct {
 }
 
 // open opens a host with a configuration, in which HOME stands for the test's directory.
-func open(t *testing.T, config string) *bed {
+func open(t *testing.T, config string) *testBed {
 	t.Helper()
 	return openIn(t, t.TempDir(), config)
 }
 
-func openIn(t *testing.T, home, config string) *bed {
+func openIn(t *testing.T, home, config string) *testBed {
 	t.Helper()
-	b := &bed{T: t, home: home, log: &plugtest.Log{}}
+	b := &testBed{T: t, home: home, log: &plugtest.Log{}}
 	b.configure(config)
 	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Environ: b.environ(), Dir: b.home, Remote: mcphttp.New,
 		Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -62,11 +62,11 @@ func openIn(t *testing.T, home, config string) *bed {
 	return b
 }
 
-func (b *bed) environ() []string {
+func (b *testBed) environ() []string {
 	return []string{"HOME=" + b.home, "PATCHBAY_HOME=" + filepath.Join(b.home, "patchbay"), "PATH=" + os.Getenv("PATH"), "SECRET_OF_THE_HOST=s3cret"}
 }
 
-func (b *bed) configure(config string) {
+func (b *testBed) configure(config string) {
 	b.Helper()
 	dir := filepath.Join(b.home, "patchbay")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -78,21 +78,21 @@ func (b *bed) configure(config string) {
 }
 
 // one opens a host with one server of a kind, called small.
-func one(t *testing.T, kind string) *bed {
+func one(t *testing.T, kind string) *testBed {
 	t.Helper()
 	home := t.TempDir()
 	path := plugtest.InstallMCP(t, home, kind)
 	return openIn(t, home, fmt.Sprintf("[[mcp]]\nname = \"small\"\ncommand = [%q]\n", path))
 }
 
-func (b *bed) call(ctx context.Context, tool, args string) (*pluginhost.ToolResult, error) {
+func (b *testBed) call(ctx context.Context, tool, args string) (*pluginhost.ToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return b.host.CallTool(ctx, tool, json.RawMessage(args))
 }
 
 // must makes a call that has to succeed, and returns its result.
-func (b *bed) must(tool, args string) string {
+func (b *testBed) must(tool, args string) string {
 	b.Helper()
 	r, err := b.call(b.Context(), tool, args)
 	if err != nil || !r.Success {
@@ -139,7 +139,7 @@ func TestKinds(t *testing.T) {
 }
 
 // offers checks what the server offers besides tools.
-func (b *bed) offers() {
+func (b *testBed) offers() {
 	b.Helper()
 	var names []string
 	for _, o := range b.host.Offers() {

@@ -110,7 +110,7 @@ func (s *site) saw(match func(http.Header) bool) bool {
 }
 
 // openSite opens a host with the site as a plugin, whose header contains a secret.
-func openSite(t *testing.T, address, secret string) *bed {
+func openSite(t *testing.T, address, secret string) *testBed {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "patchbay"), 0o700); err != nil {

@@ -87,7 +87,7 @@ func TestConnections(t *testing.T) {
 
 func TestConnectionsThatMeanNothing(t *testing.T) {
 	_, err := connection(stagePostexec, hook.ToolBefore)
-	want := "mine hook postexec has no meaning at tool.before; connect it to command.after, tool.after, model.reply, turn.final"
+	want := "mine hook postexec cannot be called at tool.before; connect it to command.after, tool.after, model.reply, turn.final"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

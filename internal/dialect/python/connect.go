@@ -50,7 +50,7 @@ func connection(name string, point hook.Point) (*translation, error) {
 			}
 		}
 	}
-	return nil, dialect.NoMeaning(Name, dialect.Spot{Hook: name, Point: point}, points)
+	return nil, dialect.NotCallable(Name, dialect.Spot{Hook: name, Point: point}, points)
 }
 
 // aboutCommand uses the command line as the user's text.

@@ -252,7 +252,7 @@ async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_n
 	connector := s.plugins[0].(dialect.Connector)
 	t.Run("the error of a connection names the points where the hook can be connected", func(t *testing.T) {
 		_, err := connector.Connect(onToolCall, hook.JobPreflight)
-		if err == nil || err.Error() != "python hook on_tool_call has no meaning at job.preflight; connect it to tool.before, command.validate, command.before" {
+		if err == nil || err.Error() != "python hook on_tool_call cannot be called at job.preflight; connect it to tool.before, command.validate, command.before" {
 			t.Errorf("error %v", err)
 		}
 	})

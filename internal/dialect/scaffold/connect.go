@@ -33,7 +33,7 @@ var elsewhere = []translation{
 func connection(name string, point hook.Point) (*translation, error) {
 	here := func(t translation) bool { return t.name == name }
 	if own := translationOf(name); own != nil && own.point != point && !slices.ContainsFunc(elsewhere, here) {
-		return nil, dialect.WithFix(fmt.Errorf("%s hook %s has no meaning at %s", Name, name, point),
+		return nil, dialect.WithFix(fmt.Errorf("%s hook %s cannot be called at %s", Name, name, point),
 			fmt.Sprintf("remove the table: the hook is called at %s, without a connection", own.point))
 	} else if own != nil && own.point == point {
 		return own, nil

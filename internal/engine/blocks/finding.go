@@ -139,7 +139,7 @@ func (s *stream) live(n uint32, r record) bool {
 	if r.kind != message || s.marked[r.sequence] {
 		return false
 	}
-	if b := s.find(n); s.index == nil || b != nil && b.doubted(r) {
+	if b := s.find(n); s.index == nil || b != nil && b.maybeDeleted(r) {
 		return true
 	}
 	x, ok := s.index.blocks[n]

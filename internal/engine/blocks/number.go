@@ -50,9 +50,9 @@ func (s *scanned) neighbours(offset int64) (before, after uint64) {
 	return before, after
 }
 
-// doubted reports whether a server may have treated a message as deleted because of a number that
-// is too high.
-func (s *scanned) doubted(r record) bool {
+// maybeDeleted reports whether a server may have treated a message as deleted because of a number
+// that is too high.
+func (s *scanned) maybeDeleted(r record) bool {
 	for _, m := range s.strange {
 		if int64(r.offset) > m.offset && r.sequence <= m.until {
 			return true

@@ -816,7 +816,7 @@ class Plugin:
         if point not in _NATIVES:
             raise ValueError(f"there is no point {point!r}; the points are {', '.join(_NATIVES)}")
         if only and not point.startswith(("tool.", "command.")):
-            raise ValueError(f"{point}: the argument only is for tools and commands, and this point has neither")
+            raise ValueError(f"{point}: only= is for tools and commands, and this point has neither")
 
         def decorate(function: Function) -> Function:
             self._handlers.setdefault(point, []).append(_Handler(function, only, within))
@@ -1059,7 +1059,7 @@ class Plugin:
             allowed = _NATIVES[point][2]
             if got.kind not in ("", "continue", "fail", *allowed):
                 words = ", ".join(["NoOpinion", "Continue", "Fail", *(k.capitalize() for k in allowed)])
-                return Fail(f"{got.kind} means nothing at {point}: return one of {words}")
+                return Fail(f"{got.kind} cannot be returned at {point}: return one of {words}")
             if got.kind == "modify" or got.kind == "continue" and not verdict.kind:
                 verdict = got
             elif got.kind not in ("", "continue"):
@@ -1779,7 +1779,7 @@ class _Conversation:
         if point == "compact.after":
             return {"retain": e.retain, **({"inject": e.inject} if e.inject else {})}
         if not self.plugin.compactor:
-            raise PluginError(f"modify means nothing at {point}, unless the plugin is the compactor: Plugin(…, compactor=True)")
+            raise PluginError(f"modify cannot be returned at {point}, unless the plugin is the compactor: Plugin(…, compactor=True)")
         return {"summary": e.summary} if e.summary else {"messages": e.messages}
 
     def request(self, method: str, params: Any) -> Any:
@@ -1826,7 +1826,7 @@ def _handshake(params: Any) -> str:
     found = [d for d, names in marks.items() if any(name in params for name in names)]
     if len(found) != 1:
         raise _RPCError(_BAD_PARAMS, "cannot tell which protocol this is: initialize has api_version and plugin_name in kaged, "
-                                     "protocol_version in scaffold, protocolVersion in MCP, and one of them alone")
+                                     "protocol_version in scaffold, protocolVersion in MCP; it must have those of one protocol only")
     return found[0]
 
 

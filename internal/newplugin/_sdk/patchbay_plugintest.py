@@ -262,7 +262,7 @@ class Host:
         reply = m["result"]
         action = reply.pop("action", "continue")
         if action == "stop" and hook == "pre_tool_execute" and "result" in reply:
-            return _settled(o, reply)
+            return _read_answer(o, reply)
         o.verdict = action if action in ("stop", "skip") else "modify" if reply else "continue"
         for name, value in reply.items():
             setattr(o.event, name, json.loads(value) if name == "arguments" else value)
@@ -328,7 +328,7 @@ def _params(hook: str, e: Any) -> dict[str, Any]:
     return params
 
 
-def _settled(o: Outcome, reply: dict[str, Any]) -> Outcome:
+def _read_answer(o: Outcome, reply: dict[str, Any]) -> Outcome:
     """Reads an answer in place of a tool. An answer that failed with an error is a refusal."""
     o.verdict, o.answer = "answer", reply["result"]
     if reply.get("success") is False:

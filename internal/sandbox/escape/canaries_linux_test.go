@@ -17,17 +17,17 @@ import (
 
 // canaries is everything around the attempts that must not change.
 type canaries struct {
-	secret string // contained in every canary; a plugin that prints it has read one
-	stray  string // the name of everything that attempts leave behind
-	mtime  time.Time
-	ear    *ear
-	shared *shared
-	term   *os.File    // the other end of the host's terminal
-	proc   *os.Process // the canary process, a group leader
-	died   chan struct{}
-	held   *os.File // an open canary
-	pipes  pipes
-	barred string // "yes" if the kernel can bar loaders from being started directly
+	secret    string // contained in every canary; a plugin that prints it has read one
+	stray     string // the name of everything that attempts leave behind
+	mtime     time.Time
+	serverLog *serverLog
+	shared    *shared
+	term      *os.File    // the other end of the host's terminal
+	proc      *os.Process // the canary process, a group leader
+	died      chan struct{}
+	held      *os.File // an open canary
+	pipes     pipes
+	barred    string // "yes" if the kernel can bar loaders from being started directly
 
 	before map[string]string // a snapshot of the files
 	usr2   int64             // signals that the host had received
@@ -68,7 +68,7 @@ func (c *canaries) reset() error {
 		_ = os.RemoveAll(filepath.Join(dir, c.stray)) // mostly missing
 	}
 	c.before = snapshot()
-	c.usr2 = c.ear.usr2.Load()
+	c.usr2 = c.serverLog.usr2.Load()
 	return nil
 }
 
@@ -213,15 +213,15 @@ func (c *canaries) changes() []string {
 	if c.dead() {
 		found = append(found, "the canary process is dead")
 	}
-	if c.ear.usr2.Load() != c.usr2 {
+	if c.serverLog.usr2.Load() != c.usr2 {
 		found = append(found, "the host was signalled")
 	}
-	c.ear.awaitPackets()
-	if c.ear.has(c.stray) {
+	c.serverLog.awaitPackets()
+	if c.serverLog.has(c.stray) {
 		found = append(found, "a server received it")
-		c.ear.mu.Lock()
-		c.ear.heard.Reset()
-		c.ear.mu.Unlock()
+		c.serverLog.mu.Lock()
+		c.serverLog.heard.Reset()
+		c.serverLog.mu.Unlock()
 	}
 	if strings.Contains(c.terminal(), c.stray) {
 		found = append(found, "the terminal shows it")

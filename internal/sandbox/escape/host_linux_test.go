@@ -127,7 +127,7 @@ func (c *canaries) observe(run func([]string) (string, int, error), argv []strin
 func newCanaries() (*canaries, error) {
 	secret := os.Getenv("CANARY")
 	c := &canaries{
-		secret: secret, stray: "stray-" + strings.TrimPrefix(secret, "canary-"), ear: &ear{},
+		secret: secret, stray: "stray-" + strings.TrimPrefix(secret, "canary-"), serverLog: &serverLog{},
 		pipes: pipes{},
 		mtime: time.Unix(1_000_000_000+int64(os.Getpid())*7919, 123456789),
 		term:  os.NewFile(4, "terminal"),
@@ -136,10 +136,10 @@ func newCanaries() (*canaries, error) {
 	signal.Notify(signals, syscall.SIGUSR2)
 	go func() {
 		for range signals {
-			c.ear.usr2.Add(1)
+			c.serverLog.usr2.Add(1)
 		}
 	}()
-	if err := openServers(c.secret, c.stray, c.ear); err != nil {
+	if err := openServers(c.secret, c.stray, c.serverLog); err != nil {
 		return nil, err
 	}
 	var err error

@@ -91,22 +91,22 @@ func answerPackets(c net.PacketConn, answer string, heard func(string)) {
 	}
 }
 
-// ear records what the servers receive.
-type ear struct {
+// serverLog records what the servers receive.
+type serverLog struct {
 	mu    sync.Mutex // protects heard
 	heard strings.Builder
 	usr2  atomic.Int64 // signals that the host received
 	marks atomic.Int64 // how many marks awaitPackets has made
 }
 
-func (e *ear) note(text string) {
+func (e *serverLog) note(text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard.WriteString(text + "\n")
 }
 
 // has reports whether a text was received, ignoring case, because DNS names come in any case.
-func (e *ear) has(text string) bool {
+func (e *serverLog) has(text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return strings.Contains(strings.ToLower(e.heard.String()), strings.ToLower(text))
@@ -114,7 +114,7 @@ func (e *ear) has(text string) bool {
 
 // awaitPackets waits until every packet sent so far was received, so that a late one is not
 // attributed to the next run. A server receives packets in order, so each server is sent one more.
-func (e *ear) awaitPackets() {
+func (e *serverLog) awaitPackets() {
 	mark := fmt.Sprintf("settled%d", e.marks.Add(1))
 	question := append(make([]byte, 12, 64), byte(len(mark)))
 	question = append(append(question, mark...), 0, 0, 16, 0, 1)
@@ -134,14 +134,14 @@ func (e *ear) awaitPackets() {
 	}
 }
 
-func (e *ear) count(text string) int {
+func (e *serverLog) count(text string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return strings.Count(e.heard.String(), text)
 }
 
 // openServers starts every server that an attempt may try to reach.
-func openServers(secret, stray string, e *ear) error {
+func openServers(secret, stray string, e *serverLog) error {
 	datagram := func(network, address string) error {
 		c, err := net.ListenPacket(network, address)
 		if err == nil {
@@ -196,7 +196,7 @@ func serveDescriptors(address string) error {
 // serveDNS serves port 53. By UDP it answers queries for text with the secret, queries for the
 // names above with their IPv4 addresses, and queries for unknown names with NXDOMAIN. By TCP it
 // sends the secret on every connection.
-func serveDNS(secret string, e *ear) error {
+func serveDNS(secret string, e *serverLog) error {
 	l, err := net.Listen("tcp", "127.0.0.1:53")
 	if err != nil {
 		return err

@@ -216,7 +216,7 @@ func (h *Host) scaffoldHook(hook string, p map[string]json.RawMessage) outcome {
 	delete(reply, "action")
 	switch {
 	case action == "stop" && hook == "pre_tool_execute" && reply["result"] != nil:
-		return o.settled(reply)
+		return o.readAnswer(reply)
 	case action == "stop" || action == "skip":
 		o.verdict = action
 	case len(reply) > 0:
@@ -229,8 +229,9 @@ func (h *Host) scaffoldHook(hook string, p map[string]json.RawMessage) outcome {
 	return o
 }
 
-// settled returns an answer in place of a tool. An answer that failed with an error is a refusal.
-func (o outcome) settled(reply map[string]json.RawMessage) outcome {
+// readAnswer returns an answer in place of a tool. An answer that failed with an error is a
+// refusal.
+func (o outcome) readAnswer(reply map[string]json.RawMessage) outcome {
 	o.verdict, o.answer = "answer", text(reply["result"])
 	var said struct{ Error, Suggest string }
 	if string(reply["success"]) == "false" && json.Unmarshal([]byte(o.answer), &said) == nil && said.Error != "" {

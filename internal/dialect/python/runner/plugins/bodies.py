@@ -81,7 +81,7 @@ def raised(error: BaseException | None) -> dict[str, Any] | None:
 
 
 def remark(value: Any) -> str:
-    """Return a note about an answer that is used, but probably was not meant so, or ""."""
+    """Return a note about an answer that is used although it probably is a mistake, or ""."""
     if not isinstance(value, ToolResult):
         return ""
     notes = []
