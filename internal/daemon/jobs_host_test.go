@@ -138,7 +138,7 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 // TestAnAgentWhoseManifestBreaks: the agent goes on as it was, with a warning, and the list and the
 // doctor say what is wrong.
 func TestAnAgentWhoseManifestBreaks(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	path := h.write(".config/patchbay/agents/early/agent.toml", early)
 	c := h.open("")
 	h.write(".config/patchbay/agents/early/agent.toml", "[agent\n")

@@ -280,12 +280,12 @@ func TestConnectedGuards(t *testing.T) {
 }
 
 // TestABrokenGuardIsConnectedToAHookItLacks: if a plugin is broken, a table that connects a hook
-// which its manifest does not have, or at a point where the hook means nothing, fails too. It is
+// which its manifest does not have, or to a point where the hook cannot be called, fails too. It is
 // not left out in silence.
 func TestABrokenGuardIsConnectedToAHookItLacks(t *testing.T) {
 	for name, point := range map[string]hook.Point{"postexec": hook.ToolBefore, "preexc": hook.ToolBefore, "preexec": hook.ToolAfter} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newTestHome(t)
 			h.write(guardFile, guardHead+guardHooks, 0o644)
 			h.config("[[connect]]\nplugin = \"guard\"\nhook = \"" + name + "\"\npoint = \"" + string(point) + "\"\n")
 			host, _ := h.logged(nil)

@@ -302,7 +302,7 @@ func TestHints(t *testing.T) {
 		{"packages of bun", "bun.lock", []string{"bun install", "patchbay plugin trust notes"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h, source := newHouse(t), t.TempDir()
+			h, source := newTestHome(t), t.TempDir()
 			files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, c.file: "{}"}
 			if len(c.want) > 0 {
 				files["package.json"] = "{}"
