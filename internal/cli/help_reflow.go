@@ -21,7 +21,9 @@ func reflow(cmd *cobra.Command, width int) {
 	room := max(width-helpIndent-widestName(cmd), 20)
 	for _, c := range append(cmd.Commands(), cmd) {
 		c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang adds [command] itself
-		c.Short = render.Wrap(c.Short, room, "")
+		if c != cmd {                                   // its own text has the whole width
+			c.Short = render.Wrap(c.Short, room, "")
+		}
 	}
 }
 

@@ -43,7 +43,11 @@ func TestFitExamples(t *testing.T) {
 func TestHelpFits(t *testing.T) {
 	root := newRootCommand(&app{})
 	for _, cmd := range append(root.Commands(), root) {
+		short := cmd.Short
 		reflow(cmd, 80)
+		if cmd.Short != short {
+			t.Errorf("%s: the text is in the column of its subcommands: %q", cmd.CommandPath(), cmd.Short)
+		}
 		room := 80 - helpIndent - widestName(cmd)
 		for _, c := range cmd.Commands() {
 			for line := range strings.SplitSeq(c.Short, "\n") {
