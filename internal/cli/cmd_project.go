@@ -195,9 +195,6 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 		return &problem{kind: kindRefused, err: errors.New("the plugins have another digest; nothing was trusted"),
 			fix: "`patchbay project status` shows them"}
 	}
-	if len(view.Plugins) == 0 {
-		return nothingToTrust(view)
-	}
 	if view.State == projectfiles.Trusted {
 		return a.showTrusted(ctx, p, view, "was trusted already")
 	}
@@ -246,7 +243,7 @@ func nothingToTrust(v *projectView) error {
 	if v.State == projectfiles.Refused {
 		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: "change that in the project, then trust it"}
 	}
-	return &problem{kind: kindNotFound, err: fmt.Errorf("%s has no plugins to trust", v.Root), fix: "put plugins into " + filepath.Join(v.Root, projectfiles.PluginsDir) + ", each directly below it"}
+	return &problem{kind: kindNotFound, err: fmt.Errorf("%s has no plugins to trust", v.Root), fix: "put plugins into " + filepath.Join(v.Root, projectfiles.PluginsDir)}
 }
 
 func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {

@@ -26,9 +26,6 @@ func (a *app) askProject(ctx context.Context) error {
 		return err // the conversation shows why there is none
 	}
 	defer staged.Close() // Close does not remove a trusted copy
-	if len(view.Plugins) == 0 {
-		return nil // the files are no plugins
-	}
 	a.printProjectPlugins(view, false)
 	if err := a.printProjectChanges(staged, false); err != nil {
 		return err
