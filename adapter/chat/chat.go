@@ -61,8 +61,8 @@ type Agent struct {
 }
 
 // An Approver decides whether a tool that changes things may run. A refusal has a reason, which the
-// model is told. An error means that the question could not be asked, and counts as a refusal. A
-// turn asks one question at a time.
+// model is told. An error means that the question could not be asked, and counts as a refusal.
+// Parallel calls ask at the same time.
 type Approver func(ctx context.Context, t Tool, c model.ToolCall) (Approval, error)
 
 // An Approval is the answer to whether a tool may run.

@@ -33,7 +33,7 @@ const interruptedMark = "\n\n[interrupted]"
 
 // A run is one turn in progress. It belongs to the goroutine that called Run. Tool calls run on
 // their own goroutines. They use only the fields that do not change (agent, turn, about), and the
-// watch and the approval slot, which are safe for concurrent use.
+// watch, which is safe for concurrent use.
 type run struct {
 	agent  *Agent
 	turn   Turn
@@ -42,16 +42,15 @@ type run struct {
 	result *Result
 	began  time.Time
 
-	about    about           // about the session, for payloads
-	prompt   prompt          // as built for this turn
-	offered  []Tool          // the tools that the last model call named
-	approval chan struct{}   // holds a value while a question is asked: one at a time
-	held     bool            // the current reply is not shown before plugins have seen it
-	waiting  int             // how many characters of a held reply have arrived
-	heard    strings.Builder // the part of the current reply that has arrived
-	said     string          // a reply, or part of one, that may be shown and is not in the log yet
-	counted  model.Usage     // of the last reply
-	countAt  int             // how many messages that model call had
+	about   about           // about the session, for payloads
+	prompt  prompt          // as built for this turn
+	offered []Tool          // the tools that the last model call named
+	held    bool            // the current reply is not shown before plugins have seen it
+	waiting int             // how many characters of a held reply have arrived
+	heard   strings.Builder // the part of the current reply that has arrived
+	said    string          // a reply, or part of one, that may be shown and is not in the log yet
+	counted model.Usage     // of the last reply
+	countAt int             // how many messages that model call had
 }
 
 // Run takes one message of the user through plugins, model and tools. The result is never nil: it
@@ -83,10 +82,9 @@ func (a *Agent) newRun(t Turn) *run {
 	}
 	r := &run{
 		agent: a, turn: t, logger: logger, began: time.Now(),
-		watch:    &watch{observe: t.Observe, session: t.Session.ID, turn: t.ID},
-		about:    about{SessionID: t.Session.ID, WorkingDir: t.Session.WorkingDir, UserText: t.Text},
-		result:   &Result{SessionID: t.Session.ID, Turn: t.ID, Tools: []ToolUse{}},
-		approval: make(chan struct{}, 1),
+		watch:  &watch{observe: t.Observe, session: t.Session.ID, turn: t.ID},
+		about:  about{SessionID: t.Session.ID, WorkingDir: t.Session.WorkingDir, UserText: t.Text},
+		result: &Result{SessionID: t.Session.ID, Turn: t.ID, Tools: []ToolUse{}},
 	}
 	if a.Model != nil {
 		r.result.Offline = a.Model.Info().Offline

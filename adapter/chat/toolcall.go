@@ -47,20 +47,14 @@ func (c *toolCall) run(ctx context.Context) error {
 	return err
 }
 
-// askUser asks the user about a tool that may change things, one question at a time. It returns why
-// the tool must not run; "" if it may.
+// askUser asks the user about a tool that may change things. It returns why the tool must not run;
+// "" if it may.
 func (c *toolCall) askUser(ctx context.Context, tool *Tool, call model.ToolCall) string {
 	if c.turn.agent.Approve == nil {
 		return ""
 	}
 	began := time.Now()
 	defer func() { c.wait += time.Since(began) }()
-	select {
-	case c.turn.approval <- struct{}{}:
-		defer func() { <-c.turn.approval }()
-	case <-ctx.Done():
-		return adapter.InterruptedTool
-	}
 	approval, err := c.turn.agent.Approve(ctx, *tool, call)
 	switch {
 	case ctx.Err() != nil:

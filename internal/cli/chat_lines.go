@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
@@ -18,11 +19,13 @@ import (
 type lineChat struct {
 	*app
 	talk *conversation
+
+	asking sync.Mutex // held during a question, since parallel calls ask at the same time
 }
 
 // runLines runs the conversation until the user leaves.
 func (a *app) runLines(ctx context.Context, c *conversation) error {
-	l := &lineChat{a, c}
+	l := &lineChat{app: a, talk: c}
 	if c.asks != nil {
 		c.approve, c.asks = l.approve, nil // printTurn then asks with c.approve
 	}
@@ -109,6 +112,8 @@ func (l *lineChat) approve(ctx context.Context, t chat.Tool, c model.ToolCall) (
 	if answer, err := refused.refuse(ctx, t, c); err != nil || answer.Allowed {
 		return answer, err
 	}
+	l.asking.Lock()
+	defer l.asking.Unlock()
 	l.tellf("\n%s\n%s\n", render.Line(t.Name), render.Block(string(c.Arguments)))
 	answer, err := l.ask(ctx, "Run it? y: yes, n: no, or type what to do instead: ")
 	switch {

@@ -174,7 +174,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 		}
 		if prompt != "" {
 			if hint := modelHint(core); hint != "" && !a.flags.json {
-				fmt.Fprintln(a.Err, hint)
+				a.tellf("%s\n", hint)
 			}
 			return a.printTurn(ctx, c, a.attached(c, f.prompt, prompt), f.stream)
 		}

@@ -271,7 +271,7 @@ func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err er
 		}
 	}
 	for d.at == "" && d.every == 0 && d.cron == "" {
-		line, err := a.ask(ctx, "When? (06:00, every 15, a line of crontab; empty: by hand) ")
+		line, err := a.ask(ctx, "When? (06:00, every 15 minutes, a line of crontab; empty: by hand) ")
 		if err != nil || line == "" {
 			return err
 		}

@@ -90,3 +90,19 @@ func TestUntil(t *testing.T) {
 		}
 	}
 }
+
+// TestWhenAnAgentRuns: each answer to "When?", and how the command repeats it.
+func TestWhenAnAgentRuns(t *testing.T) {
+	for answer, want := range map[string]string{
+		"06:00": "every day at 06:00", "every 15": "every 15 minutes", "every 15m": "every 15 minutes", "every 15 minutes": "every 15 minutes",
+		"every 1 minute": "every 1 minute", "30 2 * * 1-5": "at the times of 30 2 * * 1-5",
+	} {
+		var d jobDraft
+		if err := d.schedule(answer); err != nil || d.when() != want {
+			t.Errorf("%s: %q, %v", answer, d.when(), err)
+		}
+	}
+	if err := new(jobDraft).schedule("every 2 hours"); err == nil {
+		t.Error("hours were taken for minutes")
+	}
+}

@@ -11,17 +11,20 @@ import (
 )
 
 // reflow changes the texts of a command before fang draws them. Fang breaks long lines again, which
-// leaves fragments of lines that were broken before, and does not wrap descriptions after names. It
-// also cuts examples off and leaves out metavariables, so we draw examples and flags ourselves.
+// leaves fragments of lines that were broken before, and breaks them within --flags. It does not
+// wrap descriptions after names. It also cuts examples off and leaves out metavariables, so we draw
+// examples and flags ourselves.
 func reflow(cmd *cobra.Command, width int) {
-	cmd.Long, cmd.Example = joinParagraphs(cmd.Long), ""
+	cmd.Long, cmd.Example = render.Wrap(joinParagraphs(cmd.Long), min(width, fangWidth)-fangIndent, ""), ""
 	cmd.InitDefaultHelpFlag()
 	cmd.InheritedFlags() // adds them to cmd.Flags
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	room := max(width-helpIndent-widestName(cmd), 20)
 	for _, c := range append(cmd.Commands(), cmd) {
 		c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang adds [command] itself
-		c.Short = render.Wrap(c.Short, room, "")
+		if c != cmd {                                   // its own text has the whole width
+			c.Short = render.Wrap(c.Short, room, "")
+		}
 	}
 }
 
@@ -39,13 +42,22 @@ func wrapHanging(text string, width, column int) string {
 	return strings.Join(lines, "\n")
 }
 
+// Fang indents texts by fangIndent, and uses at most fangWidth columns.
+const (
+	fangIndent = 2
+	fangWidth  = 120
+)
+
 // helpIndent is the width that fang leaves free before and after a name.
 const helpIndent = 4 + 2
+
+// narrowest is the least width that fang gives to names.
+const narrowest = 8
 
 // widestName returns the width of the longest command name, with the words that fang adds for
 // arguments.
 func widestName(cmd *cobra.Command) int {
-	widest := 0
+	widest := narrowest
 	for _, c := range cmd.Commands() {
 		name := c.Use
 		if c.HasAvailableSubCommands() {

@@ -43,11 +43,20 @@ func TestFitExamples(t *testing.T) {
 func TestHelpFits(t *testing.T) {
 	root := newRootCommand(&app{})
 	for _, cmd := range append(root.Commands(), root) {
+		short := cmd.Short
 		reflow(cmd, 80)
+		if cmd.Short != short {
+			t.Errorf("%s: the text is in the column of its subcommands: %q", cmd.CommandPath(), cmd.Short)
+		}
+		for line := range strings.SplitSeq(cmd.Long, "\n") {
+			if ansi.StringWidth(line) > 80-fangIndent && strings.Contains(line, " ") {
+				t.Errorf("%s: fang would break %q", cmd.CommandPath(), line)
+			}
+		}
 		room := 80 - helpIndent - widestName(cmd)
 		for _, c := range cmd.Commands() {
 			for line := range strings.SplitSeq(c.Short, "\n") {
-				if ansi.StringWidth(line) > room {
+				if ansi.StringWidth(line) > room || helpIndent+narrowest+ansi.StringWidth(line) > 80 {
 					t.Errorf("%s: %q is wider than %d", c.CommandPath(), line, room)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // A jobDraft holds the values of a new agent.
@@ -46,10 +47,14 @@ func (d *jobDraft) makePathAbsolute(dir string) {
 
 // schedule parses an answer to "when?".
 func (d *jobDraft) schedule(line string) error {
-	if minutes, ok := strings.CutPrefix(line, "every "); ok {
-		n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(minutes), "m")))
+	if interval, ok := strings.CutPrefix(line, "every "); ok {
+		number := strings.TrimSpace(interval)
+		for _, unit := range []string{"minutes", "minute", "min", "m"} {
+			number = strings.TrimSpace(strings.TrimSuffix(number, unit))
+		}
+		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return fmt.Errorf("%q is not a number of minutes: write every 15", minutes)
+			return fmt.Errorf("%q is not a number of minutes: write every 15 minutes", interval)
 		}
 		d.every = n
 		return nil
@@ -60,7 +65,7 @@ func (d *jobDraft) schedule(line string) error {
 	}
 	trial := jobDraft{name: "trial", cron: line}
 	if _, err := job.Parse("agent.toml", []byte(trial.manifest())); err != nil {
-		return fmt.Errorf("%q is not a time: write 06:00, every 15, or five fields as in 30 2 * * 1-5", line)
+		return fmt.Errorf("%q is not a time: write 06:00, every 15 minutes, or five fields as in 30 2 * * 1-5", line)
 	}
 	d.cron = line
 	return nil
@@ -72,7 +77,7 @@ func (d *jobDraft) when() string {
 	case d.at != "":
 		return "every day at " + d.at
 	case d.every > 0:
-		return fmt.Sprintf("every %d minutes", d.every)
+		return "every " + render.Count(d.every, "minute")
 	}
 	return "at the times of " + d.cron
 }

@@ -203,7 +203,10 @@ func (a *app) printProjectPlugins(v *projectView, whole bool) {
 	if v.Foreign {
 		a.printf("%s\n", o.Paint(render.StyleYellow, "The project belongs to another user."))
 	}
-	if !whole {
+	switch {
+	case len(v.Plugins) == 0:
+		a.sayf("%s has no plugin, only other files. A plugin must be directly below %s.\n", o.Paint(render.StyleBold, a.place(v.Root)), projectfiles.PluginsDir)
+	case !whole:
 		a.printf("%s has %s:\n\n", o.Paint(render.StyleBold, a.place(v.Root)), render.Count(len(v.Plugins), "plugin"))
 	}
 	for _, p := range v.Plugins {

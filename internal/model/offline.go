@@ -117,9 +117,9 @@ func idsOf(req *Request) callIDs {
 
 // advice tells how to use a real model. `chat -p` prints an answer as it is, so each line must fit
 // a terminal of 80 columns.
-const advice = "No model is configured. For a real one, put its key into ANTHROPIC_API_KEY or\n" +
-	"OPENAI_API_KEY and run `patchbay chat --model anthropic:NAME` (or\n" +
-	"`openai:NAME`), or write `provider` and `name` under `[model]` in config.toml."
+const advice = "No model is chosen. With a key in ANTHROPIC_API_KEY or OPENAI_API_KEY, run\n" +
+	"`patchbay chat --model anthropic:NAME` (or `openai:NAME`), or write `provider`\n" +
+	"and `name` under `[model]` in config.toml."
 
 // echo returns the user's text. The first reply also explains why.
 func (m *offline) echo(req *Request, said int) string {

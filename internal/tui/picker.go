@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // A SessionRow is a session that can be resumed.
@@ -49,7 +50,8 @@ func newPicker(rows []SessionRow, more bool) *picker {
 	return &picker{rows: rows, more: more, now: time.Now()}
 }
 
-// found returns the sessions that have every word of the filter in title, directory or id.
+// found returns the sessions that have every word of the filter in their title or directory, or at
+// the beginning of their id. Within an id, a short word would match by chance.
 func (p *picker) found() []SessionRow {
 	words := strings.Fields(strings.ToLower(p.filter))
 	if len(words) == 0 {
@@ -57,12 +59,17 @@ func (p *picker) found() []SessionRow {
 	}
 	var out []SessionRow
 	for _, r := range p.rows {
-		text := strings.ToLower(r.Title + "\n" + r.Dir + "\n" + r.ID)
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+		text := strings.ToLower(r.Title + "\n" + r.Dir)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) && !r.begins(w) }) {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// begins reports whether the id begins with a word, with or without ses_.
+func (r *SessionRow) begins(word string) bool {
+	return strings.HasPrefix(r.ID, word) || strings.HasPrefix(strings.TrimPrefix(r.ID, session.Prefix), word)
 }
 
 // pickerPage is how many rows a page key moves.

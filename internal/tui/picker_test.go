@@ -60,6 +60,15 @@ func TestSessions(t *testing.T) {
 			d.wantPrinted("said in ses_01far")
 		})
 	})
+	t.Run("a word is found in titles and directories, and at the beginning of ids", func(t *testing.T) {
+		p := newPicker([]SessionRow{{ID: "ses_01m7a", Title: "number 7"}, {ID: "ses_02m7b", Title: "number 8"}}, false)
+		for filter, want := range map[string]int{"7": 1, "NUMBER": 2, "02m": 1, "ses_01m7a": 1, "m7": 0} {
+			p.narrow(filter)
+			if got := len(p.found()); got != want {
+				t.Errorf("%q: %d sessions, want %d", filter, got, want)
+			}
+		}
+	})
 	t.Run("esc and ctrl+c leave the list, and nothing changes", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			for _, key := range []string{"esc", "ctrl+c"} {

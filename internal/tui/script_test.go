@@ -287,6 +287,7 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"footer":   (*player).footer,
 	"tool":     (*player).runTool,
 	"ask":      (*player).ask,
+	"both":     (*player).askBoth,
 	"hang":     (*player).hang,
 	"long":     (*player).long,
 	"essay":    (*player).essay,
@@ -387,6 +388,19 @@ func (p *player) ask() (*chat.Result, error) {
 	}
 	p.finish(u, "edited", true)
 	return p.done("It is done.")
+}
+
+// askBoth asks about two calls that run in parallel.
+func (p *player) askBoth() (*chat.Result, error) {
+	var calls sync.WaitGroup
+	for _, name := range []string{"edit_file", "write_file"} {
+		u := p.tool(name, `{}`)
+		calls.Go(func() {
+			_, _ = p.c.approve(p.ctx, chat.Tool{Name: name, Changes: true}, model.ToolCall{ID: u.CallID, Name: name, Arguments: u.Arguments}) // refused or not, it ends
+		})
+	}
+	calls.Wait()
+	return p.done("Both are done.")
 }
 
 func (p *player) hang() (*chat.Result, error) {
