@@ -18,6 +18,9 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	if err := f.refuseLink(name); err != nil {
 		return Source{}, err
 	}
+	if python.Private(name) {
+		return Source{}, fmt.Errorf("%w: %s: a file whose name begins with _ is not used as a plugin", ErrBadName, name)
+	}
 	if err := f.host.MayWrite(name); err != nil {
 		return Source{}, err
 	}

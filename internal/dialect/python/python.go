@@ -109,13 +109,16 @@ func (*Dialect) Probe(env dialect.Env) []dialect.Problem {
 // folder returns the plugins folder: docs/protocols/python.md, row P14.
 func folder(env dialect.Env) string { return env.InHome(".agent", "plugins") }
 
-// list returns every plugin file by name. Hidden files and those that begin with _ are not plugins:
-// in Python these are for other modules.
+// list returns every plugin file by name. Hidden files and private ones are not plugins.
 func list(env dialect.Env) []string {
 	return slices.DeleteFunc(dialect.FilesIn(folder(env)), func(path string) bool {
-		return filepath.Ext(path) != ".py" || strings.HasPrefix(filepath.Base(path), "_")
+		return filepath.Ext(path) != ".py" || Private(stem(path))
 	})
 }
+
+// Private reports whether a name begins with _. In Python such files are for other modules, and not
+// plugins: docs/protocols/python.md, row P14.
+func Private(name string) bool { return strings.HasPrefix(name, "_") }
 
 // at describes the plugin at a path. Its name is that of its file until it is loaded.
 func at(path string) dialect.Found {
