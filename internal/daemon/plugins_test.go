@@ -211,6 +211,10 @@ func TestKnobsOverHTTP(t *testing.T) {
 	if got := s.do("GET", "/v1/plugins/notes", ""); !strings.Contains(got.body, `"value":3,"source":"user"`) {
 		t.Errorf("plugin info: %s", got.body)
 	}
+	file := h.write(".config/patchbay/config.toml", "sandbox = \"off\"\nx = = 3\n")
+	if got := s.do("PUT", "/v1/plugins/notes/knobs/level", `{"value":4}`); got.status != http.StatusServiceUnavailable || strings.Count(got.body, file) != 1 || !strings.Contains(got.body, file+":2:5: ") {
+		t.Errorf("a file with an error: %d %s", got.status, got.body)
+	}
 }
 
 // TestASessionsProject checks that the hooks' _context names the project of a session that works in
