@@ -42,7 +42,7 @@ func TestFilesThatChangeBetweenTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	say("one was removed", "hi anew")
-	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn: there is no such file" plugin=b`) {
+	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn: there is no such file" plugin=b`) || !strings.Contains(s.log.String(), `fix="put the file back`) {
 		t.Error("the log does not say that it is gone")
 	}
 	if err := os.Rename(filepath.Join(h.home, ".agent/plugins/a.py"), filepath.Join(h.home, ".agent/plugins/b.py")); err != nil {
