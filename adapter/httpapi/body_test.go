@@ -62,6 +62,17 @@ func TestBodies(t *testing.T) {
 		s.do("POST", "/plugin/validate", full).wants(t, 200, `{"name":"x","hooks":[],"metadata":{"api":"1.0","name":"x"}}`)
 		s.do("POST", "/plugin/validate", full+" ").wantsDetail(t, 413, "too large")
 	})
+	t.Run("a route without a body takes none with fields", func(t *testing.T) {
+		s := serve(t, Options{})
+		for _, body := range []string{"", " \n", "{}"} {
+			if got := s.do("POST", "/feature/plugins/enable", body); got.status != 200 {
+				t.Errorf("%q: %d %s", body, got.status, got.body)
+			}
+		}
+		s.do("POST", "/feature/plugins/enable", `{"enabled":false}`).wantsDetail(t, 422, "Invalid request: body.enabled: unexpected property")
+		s.do("POST", "/feature/plugins/enable", `[1]`).wantsDetail(t, 422, "Invalid request: body: expected none")
+		s.do("POST", "/feature/plugins/enable", `{`).wantsDetail(t, 400, "Invalid request: body: expected none")
+	})
 	t.Run("a body must arrive in time", func(t *testing.T) {
 		s := serve(t, Options{Limits: Limits{BodyTime: shortBodyTime}})
 		conn := s.dial(t)

@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Options says what is served, and to which clients. The zero value serves the description of an
@@ -91,6 +94,7 @@ func newAPI(o *Options) *api {
 	a := &api{Backend: o.Backend, limits: o.Limits, logger: o.Logger, mux: http.NewServeMux()}
 	a.streams = make(chan struct{}, a.limits.Streams)
 	a.huma = humago.New(a.mux, newConfig(o))
+	a.huma.UseMiddleware(a.refuseFields)
 	a.addRoutes()
 	if o.Metrics != nil {
 		a.describe(route{method: "GET", path: metricsPath, id: "metrics", tag: "inspect", summary: "Show metrics, in the format of Prometheus"},
@@ -99,6 +103,32 @@ func newAPI(o *Options) *api {
 	a.describe(route{method: "GET", path: descriptionPath, id: "openapi", tag: "inspect", summary: "Describe this API"},
 		"application/openapi+json")
 	return a
+}
+
+// refuseFields refuses the fields of a body that is sent to a route without one, as huma refuses
+// unknown fields of other bodies.
+func (a *api) refuseFields(ctx huma.Context, next func(huma.Context)) {
+	if ctx.Operation().RequestBody != nil || isRead(ctx.Method()) {
+		next(ctx)
+		return
+	}
+	text, err := io.ReadAll(ctx.BodyReader()) // front.takeBody has it in memory
+	status, faults := http.StatusUnprocessableEntity, []error(nil)
+	fields, parseErr := rawjson.Parse(text)
+	for _, f := range fields {
+		faults = append(faults, &huma.ErrorDetail{Location: "body." + f.Name, Message: "unexpected property"})
+	}
+	if err != nil || parseErr != nil && len(bytes.TrimSpace(text)) > 0 {
+		faults = append(faults, &huma.ErrorDetail{Location: "body", Message: "expected none"})
+		if !json.Valid(text) {
+			status = http.StatusBadRequest
+		}
+	}
+	if faults == nil {
+		next(ctx)
+		return
+	}
+	_ = huma.WriteErr(a.huma, ctx, status, "the body does not fit", faults...) // an error means that the client is gone
 }
 
 const (

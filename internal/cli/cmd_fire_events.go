@@ -122,6 +122,11 @@ func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error)
 		return point, nil, withFix(fmt.Errorf("line %d: %w %q", number, hook.ErrUnknownPoint, name),
 			suggestName(name, pointNames(), "`patchbay fire --list` lists the points"))
 	}
+	for _, f := range object {
+		if f.Name != "point" && f.Name != "data" {
+			return point, nil, usage(`write {"point": …, "data": {…}}, with the payload as data`, "line %d: an event has no field %.80q", number, f.Name)
+		}
+	}
 	data := object.Get("data")
 	if string(data) == "null" {
 		data = nil

@@ -27,7 +27,9 @@ func newPluginValidateCommand(a *app) *cobra.Command {
 answers. Each error is printed as "path:line:column: message", so that editors
 can jump to it. A python plugin that is given by its path counts as untrusted:
 its code runs in a sandbox without any capability, or is only parsed if there is
-no sandbox. A python plugin that is given by its name is loaded as usual.`,
+no sandbox. A python plugin that is given by its name is loaded as usual. If a
+scaffold plugin is given by its name, the others are started too, because one of
+them may have the same name.`,
 		Example: `  patchbay plugin validate ./my-plugin
   patchbay plugin validate git-context
   patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,
@@ -55,7 +57,7 @@ type validation struct {
 func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	a.reportsPlugins = true
 	if !a.isPath(target) {
-		err := a.withPlugin(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
+		err := a.withRivals(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
 		if errors.Is(err, pluginhost.ErrNotFound) {
 			return cmp.Or(a.validateUnexecutable(ctx, target), err)
 		}
@@ -237,8 +239,11 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	if v.OK {
 		name := strings.TrimSpace(render.Line(p.Name + " " + p.Version))
 		has := ": " + cmp.Or(offers(p.PluginInfo), "no hooks, no tools")
-		if p.State == dialect.Unsupported {
+		switch p.State {
+		case dialect.Unsupported:
 			has = ", but not for this system, so it is not used here"
+		case dialect.Skipped:
+			has = ", but it is left out"
 		}
 		a.sayf("%s %s (%s) is fine%s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, has)
 	}

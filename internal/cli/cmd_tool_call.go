@@ -104,7 +104,7 @@ func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, 
 
 // noTool returns the error for a tool that does not exist, with the plugins that may have it.
 func noTool(host *pluginhost.Host, name string, known []string) error {
-	broken, disabled := namesOf(host, dialect.Broken), namesOf(host, dialect.Disabled)
+	broken, skipped, disabled := namesOf(host, dialect.Broken), namesOf(host, dialect.Skipped), namesOf(host, dialect.Disabled)
 	for _, t := range host.Tools() {
 		known = append(known, t.Name)
 	}
@@ -114,6 +114,9 @@ func noTool(host *pluginhost.Host, name string, known []string) error {
 	}
 	if len(broken) > 0 {
 		fix += fmt.Sprintf("; these broken plugins may have it: %s (see `patchbay doctor`)", strings.Join(broken, ", "))
+	}
+	if len(skipped) > 0 {
+		fix += fmt.Sprintf("; these plugins, which were left out, may have it: %s (see `patchbay doctor`)", strings.Join(skipped, ", "))
 	}
 	if len(disabled) > 0 {
 		fix += fmt.Sprintf("; these disabled plugins may have it: %s (`patchbay plugin enable NAME`)", strings.Join(disabled, ", "))

@@ -46,7 +46,7 @@ func payloadFaults(spec hook.Spec, object hook.Object) []payloadFault {
 	}
 	if spec.Subject != "" && object.Get(spec.Subject) == nil {
 		faults = append(faults, payloadFault{fmt.Sprintf("the payload has no %q, which events at %s need; the fields are %s",
-			spec.Subject, spec.Point, strings.Join(spec.Fields, ", ")), ""})
+			spec.Subject, spec.Point, strings.Join(spec.Fields, ", ")), fmt.Sprintf("write %q: %s", spec.Subject, fieldExamples[fieldTypes[spec.Subject]])})
 	}
 	return faults
 }

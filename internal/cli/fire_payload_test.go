@@ -18,7 +18,7 @@ func TestPayloadFaults(t *testing.T) {
 		`{"command":"echo","args":"SLOW"}`: {{`the payload's "args" is not a list of strings, as events at command.before have it, so plugins may not get it`,
 			`write "args": ["…"]`}},
 		`{"command":"echo","arg":[]}`: {{`the payload has "arg", which events at command.before do not have`, `did you mean "args"?`}},
-		`{}`:                          {{`the payload has no "command", which events at command.before need` + fields, ""}},
+		`{}`:                          {{`the payload has no "command", which events at command.before need` + fields, `write "command": "…"`}},
 	} {
 		object, err := rawjson.Parse([]byte(payload))
 		if err != nil {
@@ -31,8 +31,14 @@ func TestPayloadFaults(t *testing.T) {
 	}
 }
 
-// TestEveryFieldTypeIsOfAPoint checks that fieldTypes has no field that no point has.
+// TestEveryFieldTypeIsOfAPoint checks that fieldTypes has no field that no point has, and every
+// field that a point needs.
 func TestEveryFieldTypeIsOfAPoint(t *testing.T) {
+	for _, s := range hook.Points() {
+		if s.Subject != "" && (fieldTypes[s.Subject] == "" || !slices.Contains(s.Fields, s.Subject)) {
+			t.Errorf("%s needs %s, which has no type or is not one of its fields", s.Point, s.Subject)
+		}
+	}
 	for name := range fieldTypes {
 		if !slices.ContainsFunc(hook.Points(), func(s hook.Spec) bool { return slices.Contains(s.Fields, name) }) {
 			t.Errorf("no point has %s", name)

@@ -156,6 +156,27 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 	})
 }
 
+// namedWhenRun is the dialect whose plugins say their names only when they run.
+const namedWhenRun = "scaffold"
+
+// withRivals is withPlugin for a command that says whether a plugin is used. If others of its
+// dialect must run for that, because one may have the same name or there may be too many, it starts
+// all of them.
+func (a *app) withRivals(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
+	late := false
+	err := a.withPlugin(ctx, name, func(h *pluginhost.Host) error {
+		p, err := h.Plugin(name)
+		if late = err == nil && p.State == dialect.Ready && p.Dialect == namedWhenRun; late {
+			return nil
+		}
+		return use(h)
+	})
+	if err != nil || !late {
+		return err
+	}
+	return a.withHost(ctx, func(c pluginhost.Candidate) bool { return c.Dialect == namedWhenRun }, use)
+}
+
 // bears reports whether name is one of these names of a plugin. It may be DIALECT:NAME.
 func bears(c pluginhost.Candidate, name string, names ...string) bool {
 	return slices.ContainsFunc(names, func(own string) bool { return own != "" && (own == name || c.Dialect+":"+own == name) })

@@ -145,6 +145,9 @@ func badFlag(cmd *cobra.Command, err error) error {
 		what, instead := wrongValue(bad)
 		return usage(instead+"; "+fix, "--%s: %q %s", bad.GetFlag().Name, excerpt.Of(bad.GetValue(), 80), what)
 	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() != "" && strings.Contains("0123456789.", unknown.GetSpecifiedShortnames()[:1]) {
+		fix = "write -- before a negative number; " + fix
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	word := ""

@@ -58,11 +58,16 @@ func toolArguments(t pluginhost.Tool, args json.RawMessage, pairs []string) (jso
 	if err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
 	}
+	given := make(map[string]bool)
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return nil, usage("write ARGUMENT=VALUE, or all of them as JSON with --args", "%q is not ARGUMENT=VALUE", pair)
 		}
+		if given[name] {
+			return nil, usage(fmt.Sprintf("give each argument once; a list is written as JSON: '%s=[…]'", name), "the argument %q is given twice", name)
+		}
+		given[name] = true
 		object = object.With(rawjson.Field{Name: name, Value: valueOf(t, name, text)})
 	}
 	return object.JSON(), nil

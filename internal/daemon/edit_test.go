@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,11 +43,27 @@ func TestFilesThatChangeBetweenTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	say("one was removed", "hi anew")
-	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn: there is no such file" plugin=b`) {
+	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn: there is no such file" plugin=b`) || !strings.Contains(s.log.String(), `fix="put the file back`) {
 		t.Error("the log does not say that it is gone")
 	}
 	if err := os.Rename(filepath.Join(h.home, ".agent/plugins/a.py"), filepath.Join(h.home, ".agent/plugins/b.py")); err != nil {
 		t.Fatal(err)
 	}
 	say("one took the other's place", "hi anew")
+}
+
+// TestADisabledPythonPlugin checks that the routes that change a disabled plugin say how to enable
+// it.
+func TestADisabledPythonPlugin(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newTestHome(t)
+	h.write(".agent/plugins/resting.py", stamp("rest"))
+	h.write(".config/patchbay/config.toml", "[plugins.resting]\nenabled = false\n")
+	s := h.serve("", Limits{})
+	s.do("POST", "/feature/plugins/enable", "{}")
+	for path, body := range map[string]string{"/plugin/resting/reload": "", "/plugin/save": `{"name":"resting","content":"x = 1"}`} {
+		if got := s.do("POST", path, body); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "`patchbay plugin enable resting`") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
 }

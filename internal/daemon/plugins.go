@@ -115,10 +115,10 @@ func (p plugins) ReloadAll(ctx context.Context) error {
 
 // reloadError translates an error about a file or a plugin to one that the routes know.
 func reloadError(err error) error {
-	if _, ok := errors.AsType[*config.Error](err); ok {
-		return &httpapi.UnavailableError{Reason: err.Error()}
+	if wrong, ok := errors.AsType[*config.Error](err); ok {
+		return &httpapi.UnavailableError{Reason: wrong.Error()} // it has the file; what wraps it may have it too
 	}
-	if _, ok := errors.AsType[*hook.Error](err); ok || err == nil {
+	if e, ok := errors.AsType[*hook.Error](err); ok && e.Plugin != "" || err == nil {
 		return err
 	}
 	return &httpapi.UnavailableError{Reason: err.Error()}

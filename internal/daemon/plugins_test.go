@@ -211,6 +211,17 @@ func TestKnobsOverHTTP(t *testing.T) {
 	if got := s.do("GET", "/v1/plugins/notes", ""); !strings.Contains(got.body, `"value":3,"source":"user"`) {
 		t.Errorf("plugin info: %s", got.body)
 	}
+	if err := os.Chmod(h.write(".local/scaffold/plugins/ends", "#!/bin/sh\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.do("POST", "/v1/reload", "")
+	if got := s.do("POST", "/v1/plugins/ends/reload", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "plugin ends still does not work: ") {
+		t.Errorf("a plugin that does not start: %d %s", got.status, got.body)
+	}
+	file := h.write(".config/patchbay/config.toml", "sandbox = \"off\"\nx = = 3\n")
+	if got := s.do("PUT", "/v1/plugins/notes/knobs/level", `{"value":4}`); got.status != http.StatusServiceUnavailable || strings.Count(got.body, file) != 1 || !strings.Contains(got.body, file+":2:5: ") {
+		t.Errorf("a file with an error: %d %s", got.status, got.body)
+	}
 }
 
 // TestASessionsProject checks that the hooks' _context names the project of a session that works in

@@ -69,7 +69,8 @@ func (c *Core) refreshSources(ctx context.Context, host *pluginhost.Host, sessio
 		i := slices.IndexFunc(sources, func(s pythonfile.Source) bool { return s.File == name || s.Name == name })
 		switch {
 		case i < 0:
-			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", sessionID)
+			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", sessionID,
+				"fix", "put the file back, or take the name out of the plugins of the session")
 		case sources[i].Err != nil:
 			c.log.Warn("plugin left out of the turn", "plugin", name, "session", sessionID, "err", sources[i].Err)
 		}

@@ -39,7 +39,11 @@ func Meant(name string, known []string) string {
 
 // NoHook returns the error of a connection to a hook that the plugin does not have.
 func NoHook(plugin, name string, have []string) error {
-	return WithFix(fmt.Errorf("plugin %s has no hook %q", plugin, name), nearest.Suggest(name, have))
+	fix := nearest.Suggest(name, have)
+	if len(have) == 0 {
+		fix = "it has no hooks: remove the connection"
+	}
+	return WithFix(fmt.Errorf("plugin %s has no hook %q", plugin, name), fix)
 }
 
 // NotCallable returns the error of a connection to a point where the hook cannot be called. points

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -60,18 +59,22 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	if one.Kind == wire.NoiseLate {
 		level = slog.LevelDebug
 	}
-	if level == slog.LevelWarn && n.take(noiseText(one.Kind), one.Line) {
+	what, fix := noiseText(one.Kind)
+	if level == slog.LevelWarn && n.take(what, fix, one.Line) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("kind", one.Kind.String()), slog.String("line", one.Line)}
 	if one.Why != "" {
 		attrs = append(attrs, slog.String("why", one.Why))
 	}
-	n.write(level, noiseText(one.Kind), attrs)
+	if fix != "" {
+		attrs = append(attrs, slog.String("fix", fix))
+	}
+	n.write(level, what, attrs)
 }
 
 // take reports a line as a finding, if the plugin is starting.
-func (n *NoiseLog) take(text, line string) bool {
+func (n *NoiseLog) take(what, fix, line string) bool {
 	n.mu.Lock()
 	odd := n.odd
 	n.mu.Unlock()
@@ -79,7 +82,6 @@ func (n *NoiseLog) take(text, line string) bool {
 		return false
 	}
 	if _, _, ok := n.spend(time.Now()); ok {
-		what, fix, _ := strings.Cut(text, "; ")
 		odd(fmt.Sprintf("%s: %q", what, excerpt.Of(line, noiseLine)), fix)
 	}
 	return true
@@ -111,24 +113,24 @@ func (n *NoiseLog) write(level slog.Level, message string, attrs []slog.Attr) {
 	n.log().LogAttrs(context.Background(), level, message, attrs...)
 }
 
-// noiseText says what arrived, what the host did with it, and what the plugin's author can do.
-func noiseText(k wire.NoiseKind) string {
+// noiseText says what arrived and what the host did with it, and what the plugin's author can do.
+func noiseText(k wire.NoiseKind) (what, fix string) {
 	const text = "unexpected output on stdout: "
 	switch k {
 	case wire.NoiseGarbage:
-		return text + "a line that is not a JSON-RPC message was ignored; print to stderr what is meant for the log, and each message on one line"
+		return text + "a line that is not a JSON-RPC message was ignored", "print to stderr what is meant for the log, and each message on one line"
 	case wire.NoiseTooLarge:
-		return text + "a message over the size limit was discarded; send less at once"
+		return text + "a message over the size limit was discarded", "send less at once"
 	case wire.NoiseLate:
-		return text + "a reply to a call that was given up was discarded; answer sooner, or give the plugin a longer timeout"
+		return text + "a reply to a call that was given up was discarded", "answer sooner, or give the plugin a longer timeout"
 	case wire.NoiseDuplicate, wire.NoiseStale:
-		return text + "a reply that no call waits for was discarded; answer each request once"
+		return text + "a reply that no call waits for was discarded", "answer each request once"
 	case wire.NoiseWrongID:
-		return text + "a reply has an id that fits no call; copy the id of the request into the reply"
+		return text + "a reply has an id that fits no call", "copy the id of the request into the reply"
 	case wire.NoiseUnasked:
-		return text + "a request or notification that the host does not expect was ignored; declare it, or print it to stderr"
+		return text + "a request or notification that the host does not expect was ignored", "declare it, or print it to stderr"
 	}
-	return "an answer to the plugin's own request could not be sent"
+	return "an answer to the plugin's own request could not be sent", ""
 }
 
 // spend takes one line from the budget. If none is left it counts the line as dropped and returns

@@ -41,14 +41,15 @@ func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	n := NewNoiseLog(func() *slog.Logger { return logger })
 	n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "DEBUG got here", Why: "not JSON"})
-	for _, part := range []string{"on stdout", "not a JSON-RPC message", "ignored", "print to stderr", `line="DEBUG got here"`, `why="not JSON"`} {
+	for _, part := range []string{"on stdout", "not a JSON-RPC message", "ignored", `fix="print to stderr`, `line="DEBUG got here"`, `why="not JSON"`} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("%q is missing:\n%s", part, log)
 		}
 	}
 	texts := map[string]bool{}
 	for k := wire.NoiseGarbage; k <= wire.NoiseUnsent; k++ {
-		texts[noiseText(k)] = true
+		what, _ := noiseText(k)
+		texts[what] = true
 	}
 	if len(texts) != int(wire.NoiseUnsent)-1 { // a second and a stale reply share one text
 		t.Errorf("%d texts for %d kinds", len(texts), wire.NoiseUnsent)

@@ -13,7 +13,7 @@ import (
 
 // ErrPath is wrapped by the error of a path that leads through something else than tables or
 // objects, or that ends at a table with its own header. A person must change such a value.
-var ErrPath = errors.New("cannot be edited in place")
+var ErrPath = errors.New("cannot be edited in place: change the file by hand")
 
 // A splice replaces a piece of a text.
 type splice struct {

@@ -1,6 +1,7 @@
 package editfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,22 +44,42 @@ func RemoveTOML(data []byte, path []string) ([]byte, error) {
 	if err != nil || !at(values, path) {
 		return data, err
 	}
-	want, err := with(values, path, absent)
-	if err != nil {
-		return nil, err
-	}
 	var candidates []splice
 	for _, item := range scanTOML(data).items {
 		if item.is(path) && !item.header {
 			candidates = append(candidates, removal(data, item))
 		}
 	}
-	return firstGood(data, candidates, want, parseTOML)
+	for { // a dotted key also makes the tables on its path, which go with their last value
+		want, err := with(values, path, absent)
+		if err != nil {
+			return nil, err
+		}
+		out, err := firstGood(data, candidates, want, parseTOML)
+		if path = path[:len(path)-1]; err == nil || !isEmptyTable(want, path) {
+			return out, err
+		}
+	}
 }
+
+// isEmptyTable reports whether the value at path is a table without values.
+func isEmptyTable(values map[string]any, path []string) bool {
+	for _, name := range path {
+		inner, ok := values[name].(map[string]any)
+		if !ok {
+			return false
+		}
+		values = inner
+	}
+	return len(path) > 0 && len(values) == 0
+}
+
+// byteOrderMark may begin a file; it is no part of the text.
+const byteOrderMark = "\ufeff"
 
 func parseTOML(data []byte) (map[string]any, error) {
 	values := make(map[string]any)
-	err := toml.Unmarshal(data, &values)
+	err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(byteOrderMark)), &values)
 	return values, err
 }
 
@@ -168,7 +189,7 @@ func (d *tomlDoc) intoInline(table tomlItem, assignment string) splice {
 func removal(data []byte, item tomlItem) splice {
 	from, to := item.start, item.end
 	if item.within < 0 {
-		for from > 0 && data[from-1] != '\n' {
+		for from > 0 && data[from-1] != '\n' && !bytes.HasSuffix(data[:from], []byte(byteOrderMark)) {
 			from--
 		}
 		for to < len(data) && data[to-1] != '\n' {

@@ -1,6 +1,7 @@
 package editfile
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -32,8 +33,8 @@ type tomlDoc struct {
 // scanTOML finds the keys of a text that a parser has accepted.
 func scanTOML(data []byte) *tomlDoc {
 	d := &tomlDoc{data: data}
-	if strings.HasPrefix(string(data), "\ufeff") {
-		d.pos = len("\ufeff")
+	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
+		d.pos = len(byteOrderMark)
 	}
 	section, prefix := -1, scope{path: []string{}, at: []string{}}
 	for d.skip(" \t\r\n"); d.pos < len(data); d.skip(" \t\r\n") {

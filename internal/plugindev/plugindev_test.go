@@ -44,8 +44,8 @@ func TestArgumentsFitTheSchema(t *testing.T) {
 	}
 }
 
-// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject, which fits the
-// pattern of the hook.
+// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject. A subject that is
+// a text fits the pattern of the hook.
 func TestPayloadsHaveTheFieldsOfThePoint(t *testing.T) {
 	for _, spec := range hook.Points() {
 		o, err := rawjson.Parse(payload(spec.Point, "todo.*"))
@@ -55,8 +55,8 @@ func TestPayloadsHaveTheFieldsOfThePoint(t *testing.T) {
 		if spec.Subject == "" {
 			continue
 		}
-		if subject, _ := o.String(spec.Subject); subject != "todo.sample" {
-			t.Errorf("%s is about %q", spec.Point, subject)
+		if subject := string(o.Get(spec.Subject)); subject != `"todo.sample"` && !strings.HasPrefix(subject, "[") {
+			t.Errorf("%s is about %s", spec.Point, subject)
 		}
 	}
 }

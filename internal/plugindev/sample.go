@@ -25,7 +25,7 @@ func payload(point hook.Point, about string) json.RawMessage {
 			continue
 		}
 		value := fieldValue(point, field)
-		if field == spec.Subject && about != "" {
+		if _, isText := value.(string); isText && field == spec.Subject && about != "" {
 			value = concrete(about)
 		}
 		raw, err := json.Marshal(value)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/editfile"
 )
 
 // configure replaces the user's config for a plugin. Values that are not in value are removed;
@@ -91,7 +90,7 @@ func (c *configEdit) replace(section string, path []string, old, want map[string
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		if _, stays := want[name]; !stays {
 			if err := c.set(section, json.RawMessage("null"), append(slices.Clone(path), name)...); err != nil {
-				return pathError(err, path, name)
+				return fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err)
 			}
 		}
 	}
@@ -114,17 +113,10 @@ func (c *configEdit) replace(section string, path []string, old, want map[string
 			err = c.set(section, text, at...)
 		}
 		if err != nil {
-			return pathError(err, path, name)
+			return fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err)
 		}
 	}
 	return nil
-}
-
-func pathError(err error, path []string, name string) error {
-	if errors.Is(err, editfile.ErrPath) {
-		return dialect.WithFix(fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err), "change the file by hand")
-	}
-	return fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err)
 }
 
 // numbers returns a value in which all numbers have the type of encoding/json, so that a value of

@@ -192,6 +192,9 @@ func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Resu
 	}
 	path := append([]string{"plugins", key, "config"}, k.Path...)
 	return editfile.Edit(place, func(old []byte) (text []byte, err error) {
+		if err := parse(old); err != nil { // with its place, which the editor does not know
+			return nil, err
+		}
 		if s.removes() {
 			text, err = editfile.RemoveTOML(old, path)
 		} else {

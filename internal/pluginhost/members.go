@@ -40,6 +40,7 @@ func (h *Host) Env() dialect.Env { return h.setup().env }
 // [hook.Unavailable].
 func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error) {
 	draft := &entry{found: f, names: namesOf(f)}
+	draft.info.Name = f.Name
 	names := h.roster().names
 	if !names.has(draft.names) {
 		names = append(slices.Clone(names), draft.names)

@@ -135,6 +135,12 @@ func TestSources(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home.home, ".agent/plugins/other.py")); err == nil {
 		t.Error("the code was saved nevertheless")
 	}
+	if _, err := pythonfile.Of(host).Save(ctx, "__init__", strings.ReplaceAll(footer, "footer", "x")); !errors.Is(err, pythonfile.ErrBadName) {
+		t.Errorf("a name that is left out: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(home.home, ".agent/plugins/__init__.py")); err == nil {
+		t.Error("the code was saved under a name that is left out")
+	}
 	if _, err := pythonfile.Of(host).Save(ctx, "../evil", footer); !errors.Is(err, pythonfile.ErrBadName) {
 		t.Errorf("a name that escapes: %v", err)
 	}

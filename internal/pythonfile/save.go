@@ -18,6 +18,9 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	if err := f.refuseLink(name); err != nil {
 		return Source{}, err
 	}
+	if python.Reserved(name) {
+		return Source{}, fmt.Errorf("%w: %s: Python itself uses files of this name", ErrBadName, name)
+	}
 	if err := f.host.MayWrite(name); err != nil {
 		return Source{}, err
 	}

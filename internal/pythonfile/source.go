@@ -104,8 +104,8 @@ func (f Files) Reload(ctx context.Context, name string) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
-	if m.Plugin == nil {
-		return Source{}, m.Err
+	if m.Plugin == nil { // it is broken, or disabled
+		return Source{}, hook.Failure(hook.Unavailable, m.Err)
 	}
 	if before != nil && before.Plugin == m.Plugin { // it was not opened just now
 		if err := m.Plugin.(python.Plugin).Reload(ctx); err != nil {

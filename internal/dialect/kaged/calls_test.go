@@ -251,8 +251,8 @@ func TestConnect(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(reply.Sent), `{"transcript":"bye","_context":{`) {
 		t.Errorf("sent %s, %v", reply.Sent, err)
 	}
-	if _, err := p.Connect("on_session_start", hook.PromptContext); err == nil || !strings.Contains(err.Error(), "only on_session_idle") {
-		t.Errorf("a hook the plugin does not have: %v", err)
+	if _, err := p.Connect("on_sesion_idle", hook.TurnDone); err == nil || !strings.Contains(err.Error(), `did you mean "on_session_idle"?`) {
+		t.Errorf("a misspelt hook: %v", err)
 	}
 	if _, err := p.Connect("on_session_idle", hook.ToolBefore); err == nil {
 		t.Error("a point without a meaning was connected")

@@ -168,7 +168,7 @@ func (p *plugin) Hooks() []hook.Hook {
 // Connect returns one of the plugin's hooks at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if !slices.Contains(p.manifest.Hooks, name) {
-		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q, only %s", p.manifest.Name, name, orNone(p.manifest.Hooks))
+		return hook.Hook{}, dialect.NoHook(p.manifest.Name, name, p.manifest.Hooks)
 	}
 	w, err := connection(name, point)
 	if err != nil {

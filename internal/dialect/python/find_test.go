@@ -46,18 +46,18 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %v", found)
 		}
 	})
-	t.Run("Python files by name, without hidden ones and those that begin with _", func(t *testing.T) {
-		for _, name := range []string{"b.py", "a.py", ".hidden.py", "_private.py", "notes.txt", "c.pyc"} {
+	t.Run("Python files by name, without hidden ones and those that Python itself uses", func(t *testing.T) {
+		for _, name := range []string{"b.py", "a.py", ".hidden.py", "_c.py", "__init__.py", "notes.txt", "c.pyc"} {
 			writeFile(t, filepath.Join(dir, name), "", 0o644)
 		}
 		if err := os.Mkdir(filepath.Join(dir, "folder.py"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		found := New().Find(env)
-		if got := names(found); got != "a b" {
+		if got := names(found); got != "_c a b" {
 			t.Errorf("found %q", got)
 		}
-		if f := found[0]; f.Dialect != "python" || f.Path != filepath.Join(dir, "a.py") || f.Info != nil || f.State != "" {
+		if f := found[1]; f.Dialect != "python" || f.Path != filepath.Join(dir, "a.py") || f.Info != nil || f.State != "" {
 			t.Errorf("found %+v", f)
 		}
 	})
@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := names(New().Find(env)); got != "a b link lost" {
+		if got := names(New().Find(env)); got != "_c a b link lost" {
 			t.Errorf("found %q", got)
 		}
 	})

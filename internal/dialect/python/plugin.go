@@ -235,7 +235,7 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 // name belongs to that file: docs/protocols/python.md, row P19.
 func taken(name, path string) bool {
 	other := filepath.Join(filepath.Dir(path), name+".py")
-	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || Reserved(name) || strings.HasPrefix(name, ".") {
 		return false
 	}
 	info, err := os.Stat(other)

@@ -109,13 +109,17 @@ func (*Dialect) Probe(env dialect.Env) []dialect.Problem {
 // folder returns the plugins folder: docs/protocols/python.md, row P14.
 func folder(env dialect.Env) string { return env.InHome(".agent", "plugins") }
 
-// list returns every plugin file by name. Hidden files and those that begin with _ are not plugins:
-// in Python these are for other modules.
+// list returns every plugin file by name. Hidden files, and names that Python itself uses, are not
+// plugins.
 func list(env dialect.Env) []string {
 	return slices.DeleteFunc(dialect.FilesIn(folder(env)), func(path string) bool {
-		return filepath.Ext(path) != ".py" || strings.HasPrefix(filepath.Base(path), "_")
+		return filepath.Ext(path) != ".py" || Reserved(stem(path))
 	})
 }
+
+// Reserved reports whether Python itself gives a meaning to files of that name, such as __init__:
+// they are not plugins. See docs/protocols/python.md, row P14.
+func Reserved(name string) bool { return strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") }
 
 // at describes the plugin at a path. Its name is that of its file until it is loaded.
 func at(path string) dialect.Found {
