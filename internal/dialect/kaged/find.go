@@ -136,7 +136,7 @@ func (f *found) readManifest(file string) {
 	}
 	m, problems := ParseManifest(file, data)
 	f.Problems = dialect.Problems(problems)
-	f.Manifest, f.Info = m, infoOf(m)
+	f.Manifest, f.Info, f.Partly = m, infoOf(m), slices.ContainsFunc(problems, hidesPart)
 	if m.Compactor() {
 		f.Sole = "compactor" // docs/protocols/kaged.md, row K47
 	}
@@ -145,6 +145,16 @@ func (f *found) readManifest(file string) {
 	if len(f.Problems) > 0 {
 		f.broken(dialect.FirstProblem(f.Problems))
 	}
+}
+
+// hidesPart reports whether a manifest may declare more hooks, tools or methods than could be read. A
+// problem of the whole file has no key.
+func hidesPart(p document.Problem) bool {
+	part := p.Key
+	if i := strings.IndexAny(part, ".["); i >= 0 {
+		part = part[:i]
+	}
+	return slices.Contains([]string{"", "hooks", "tools", "methods"}, part)
 }
 
 // nameOf sets the plugin's name to that of the manifest. If the manifest has none, the plugin keeps
