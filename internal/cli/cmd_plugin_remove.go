@@ -82,7 +82,7 @@ func (a *app) findInstalled(ctx context.Context, name string) (p pluginhost.Sigh
 	o.NoStart = true
 	err = a.withOptions(ctx, o, func(host *pluginhost.Host) error {
 		if !hasPlugin(host, name) {
-			return noPlugin(name, known)
+			return noPlugin(host, name, known)
 		}
 		p, err = host.Sighted(name)
 		return err
