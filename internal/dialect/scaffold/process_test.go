@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,6 +145,29 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	if _, err := New().Open(ctx, found[0], dialect.Settings{}, rt); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestNoAnswerShowsStderr: if there is no answer to initialize, the error shows the end of stderr.
+func TestNoAnswerShowsStderr(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(pluginDir(t, home), "mute"), []byte("#!/bin/sh\necho 'jq: syntax error' >&2\ncat >/dev/null\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rt := plugtest.Runtime(t, home)
+	ctx, cancel := context.WithCancel(t.Context())
+	rt.Log = slog.New(slog.NewTextHandler(onWrite(cancel), nil)) // in place of the protocol's five seconds
+	_, err := New().Open(ctx, New().Find(rt.Env)[0], dialect.Settings{}, rt)
+	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "(stderr: jq: syntax error)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// onWrite is a writer that calls a function for each write.
+type onWrite func()
+
+func (f onWrite) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
 }
 
 // TestAPluginThatIgnoresShutdown: it delays every command, so the log says so.

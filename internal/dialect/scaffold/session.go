@@ -87,7 +87,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return withStderr(context.Cause(ctx), s.process)
 		}
 		return fmt.Errorf("initialize: %w", dialect.CallFailure(err, s.process))
 	}
@@ -96,6 +96,14 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	return p.adopt(s, m)
+}
+
+// withStderr adds the end of the plugin's stderr to an error. It often says why there was no answer.
+func withStderr(err error, process *proc.Process) error {
+	if said := hook.LastWords(process.Stderr()); said != "" {
+		return fmt.Errorf("%w (stderr: %s)", err, said)
+	}
+	return err
 }
 
 // adopt stores the manifest of the first handshake. After a restart the plugin must have the same
