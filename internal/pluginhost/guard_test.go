@@ -213,6 +213,21 @@ func TestAKagedManifestThatIsReadInPart(t *testing.T) {
 	}
 }
 
+// TestAMisspeltKeyOfAKagedManifest: a key that probably declares hooks or tools is a warning for each
+// host that needs plugins of the dialect. Any other misspelt key is only a finding.
+func TestAMisspeltKeyOfAKagedManifest(t *testing.T) {
+	for key, warned := range map[string]bool{"tool": true, "hook": true, "licence": false} {
+		h := newHouse(t)
+		h.write(".local/share/kaged/plugins/pad/manifest.yaml", "name: pad\nversion: 1.0.0\nkaged_api: 1\ndescription: d\ncommand: [./run]\nmethods: [pad.size]\n"+key+": []\n", 0o644)
+		_, log := h.logged(func(o *pluginhost.Options) {
+			o.Needs = func(p pluginhost.Candidate) bool { return slices.Contains(p.Points, hook.SessionStart) }
+		})
+		if told := strings.Contains(log.String(), key+": unknown key, ignored"); told != warned {
+			t.Errorf("%s: logged\n%s", key, log)
+		}
+	}
+}
+
 // TestOnFailureOfAPluginThatDoesNotStart: if the configuration says that events end when the plugin
 // fails, they end too if it does not start, although its hooks are not known then.
 func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
