@@ -36,8 +36,8 @@ func (a *app) examinePlaces() []pluginhost.Finding {
 	return out
 }
 
-// examineModel returns why the agent cannot use the configured model. That is a warning: the key may
-// be set only where the agent runs, and --model may choose another.
+// examineModel returns why the agent cannot use the configured model. That is a warning: the key
+// may be set only where the agent runs, and --model may choose another.
 func (a *app) examineModel() []pluginhost.Finding {
 	dirs, err := a.configDirs()
 	if err != nil {

@@ -117,8 +117,9 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0], nil)
 }
 
-// unknownCommand returns the error for a word that is neither a subcommand nor one of others. The fix
-// names the command that has another name here, or the commands below others that have this name.
+// unknownCommand returns the error for a word that is neither a subcommand nor one of others. The
+// fix names the command that has another name here, or the commands below others that have this
+// name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
 	for _, c := range cmd.Commands() {

@@ -182,8 +182,8 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 	}
 }
 
-// TestAKagedManifestThatIsReadInPart: if the hooks or tools of a manifest cannot be read, the plugin
-// may have any, so each host that needs plugins of its dialect logs that it is left out.
+// TestAKagedManifestThatIsReadInPart: if the hooks or tools of a manifest cannot be read, the
+// plugin may have any, so each host that needs plugins of its dialect logs that it is left out.
 func TestAKagedManifestThatIsReadInPart(t *testing.T) {
 	const head = "name: pad\nversion: 1.0.0\nkaged_api: 1\ndescription: d\ncommand: [./run]\n"
 	for _, c := range []struct {
@@ -213,8 +213,8 @@ func TestAKagedManifestThatIsReadInPart(t *testing.T) {
 	}
 }
 
-// TestAMisspeltKeyOfAKagedManifest: a key that probably declares hooks or tools is a warning for each
-// host that needs plugins of the dialect. Any other misspelt key is only a finding.
+// TestAMisspeltKeyOfAKagedManifest: a key that probably declares hooks or tools is a warning for
+// each host that needs plugins of the dialect. Any other misspelt key is only a finding.
 func TestAMisspeltKeyOfAKagedManifest(t *testing.T) {
 	for key, warned := range map[string]bool{"tool": true, "hook": true, "licence": false} {
 		h := newHouse(t)

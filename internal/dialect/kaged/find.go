@@ -154,8 +154,8 @@ func (f *found) readManifest(file string) {
 // declaring are the keys of a manifest under which it declares what events and callers use.
 var declaring = []string{"hooks", "tools", "methods"}
 
-// hidesPart reports whether a manifest may declare more hooks, tools or methods than could be read. A
-// problem of the whole file has no key.
+// hidesPart reports whether a manifest may declare more hooks, tools or methods than could be read.
+// A problem of the whole file has no key.
 func hidesPart(p document.Problem) bool {
 	part := p.Key
 	if i := strings.IndexAny(part, ".["); i >= 0 {

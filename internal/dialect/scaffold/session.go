@@ -98,7 +98,8 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	return p.adopt(s, m)
 }
 
-// withStderr adds the end of the plugin's stderr to an error. It often says why there was no answer.
+// withStderr adds the end of the plugin's stderr to an error. It often says why there was no
+// answer.
 func withStderr(err error, process *proc.Process) error {
 	if said := hook.LastWords(process.Stderr()); said != "" {
 		return fmt.Errorf("%w (stderr: %s)", err, said)
