@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // shell installs a plugin written in sh. body has the request in $line and its id in $id, and
@@ -159,6 +160,22 @@ func TestNoAnswerShowsStderr(t *testing.T) {
 	_, err := New().Open(ctx, New().Find(rt.Env)[0], dialect.Settings{}, rt)
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "(stderr: jq: syntax error)") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestTheFixOfALateAnswer: only a plugin that was late itself has forgotten something.
+func TestTheFixOfALateAnswer(t *testing.T) {
+	process, err := plugtest.Runtime(t, t.TempDir()).Procs.Start(t.Context(), proc.Spec{Path: "/bin/sh", Args: []string{"-c", "echo sorry >&2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-process.Done()
+	late := errors.New("late")
+	if err := unanswered(late, late, process); err.Error() != "late (stderr: sorry); "+dialect.UnansweredFix {
+		t.Errorf("late: %v", err)
+	}
+	if err := unanswered(context.Canceled, late, process); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "flush") {
+		t.Errorf("interrupted: %v", err)
 	}
 }
 
