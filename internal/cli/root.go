@@ -148,6 +148,16 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	return usage(fix, "unknown command %q for %q", word, cmd.CommandPath())
 }
 
+// hasFlag reports whether a command has the flag that was not known elsewhere.
+func hasFlag(cmd *cobra.Command, err error) bool {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return false
+	}
+	name := unknown.GetSpecifiedName()
+	return cmd.Flags().Lookup(name) != nil || len(name) == 1 && cmd.Flags().ShorthandLookup(name) != nil
+}
+
 // badFlag returns the error for a flag that cannot be parsed. It suggests the flag that was
 // probably meant, or says which values the flag takes.
 func badFlag(cmd *cobra.Command, err error) error {
@@ -170,6 +180,9 @@ func badFlag(cmd *cobra.Command, err error) error {
 	word := ""
 	if _, flag, ok := strings.Cut(err.Error(), "unknown flag: "); ok {
 		word = flag
+	}
+	if chat, _, _ := cmd.Find([]string{"chat"}); !cmd.HasParent() && hasFlag(chat, err) {
+		return usage(fmt.Sprintf("write it after `%s`, which has this flag; %s", chat.CommandPath(), fix), "%w", err)
 	}
 	return usage(suggestName(word, names, fix), "%w", err)
 }
