@@ -120,6 +120,8 @@ func parseExec(s string) (Capability, error) {
 // that is not in its shortest form, so that the text of a grant shows exactly what is granted.
 func cleanPath(p string) (string, error) {
 	switch {
+	case strings.HasPrefix(p, "~"):
+		return "", fmt.Errorf("the path must be absolute: ~ is not expanded, so write the whole path, got %s", schema.Cite(p))
 	case !path.IsAbs(p):
 		return "", fmt.Errorf("the path must be absolute: begin with /, got %s", schema.Cite(p))
 	case !printable(p):

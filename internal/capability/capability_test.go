@@ -53,7 +53,7 @@ func TestInvalidCapabilities(t *testing.T) {
 		{"write without a path", "write:fs", "expected write:fs:<path>"},
 		{"an empty path", "read:fs:", `the path must be absolute: begin with /, got ""`},
 		{"a relative path", "read:fs:./a", `the path must be absolute: begin with /, got "./a"`},
-		{"a home", "read:fs:~/a", `the path must be absolute: begin with /, got "~/a"`},
+		{"a home", "read:fs:~/a", `the path must be absolute: ~ is not expanded, so write the whole path, got "~/a"`},
 		{"a path upwards", "read:fs:/srv/../etc", `the path must have no .., . or empty parts, got "/srv/../etc"`},
 		{"a path with a dot", "read:fs:/srv/./a", `the path must have no .., . or empty parts, got "/srv/./a"`},
 		{"a doubled slash", "write:fs://srv", `the path must have no .., . or empty parts, got "//srv"`},

@@ -20,8 +20,9 @@ import (
 
 func newConfigEditCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "edit",
-		Short: "Edit the configuration; a mistake never reaches the file",
+		Use:        "edit",
+		SuggestFor: []string{"set"},
+		Short:      "Edit the configuration; a mistake never reaches the file",
 		Long: `Open a copy of config.toml in $VISUAL or $EDITOR. When the editor ends, the copy
 is checked. Every mistake is shown with its line and column, and you may edit
 again. A copy without mistakes replaces the file as a whole, and the old file is

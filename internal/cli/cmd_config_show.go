@@ -21,8 +21,9 @@ type configShowOptions struct {
 func newConfigShowCommand(a *app) *cobra.Command {
 	var o configShowOptions
 	cmd := &cobra.Command{
-		Use:   "show [PREFIX]",
-		Short: "Show the settings in force, and where each value comes from",
+		Use:        "show [PREFIX]",
+		SuggestFor: []string{"get", "list"},
+		Short:      "Show the settings in force, and where each value comes from",
 		Long: `List every setting with its value and its source: a default, a line of your
 config.toml or of the project's .patchbay/config.toml, an environment variable,
 or a flag. With PREFIX, list only the setting with this name, or the settings of

@@ -61,7 +61,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 			}
 		}
 		findings, _, err := a.examineJobs(ctx, host, false)
-		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(ctx), a.examinePlaces(), a.examineEngine())...)
+		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(ctx), a.examineModel(), a.examinePlaces(), a.examineEngine())...)
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {

@@ -65,6 +65,8 @@ func fireArgs(opts *fireOptions) cobra.PositionalArgs {
 			return usage("usage: "+cmd.UseLine(), "patchbay fire: too many arguments: %q", args[1])
 		case opts.events != "" && (len(args) == 1 || opts.data != "" || opts.list):
 			return usage("each event names its own point and data", "patchbay fire: --events cannot be used with POINT, --data or --list")
+		case opts.list && len(args) == 1:
+			return usage("leave one of them out", "patchbay fire: --list cannot be used with POINT")
 		case len(args) == 0 && (opts.data != "" || opts.trace) && opts.events == "":
 			return usage("`patchbay fire --list` lists the points", "patchbay fire: missing POINT")
 		}

@@ -37,6 +37,11 @@ the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
   patchbay job new poll --every 15 -- ./poll.sh`,
 		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitRefused, "an agent of this name exists already"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"at", "every", "cron"} {
+				if f := cmd.Flag(name); f.Changed && (f.Value.String() == "" || f.Value.String() == "0") {
+					return usage("leave it out for an agent that runs only by hand", "--%s: %q is not a schedule", name, f.Value)
+				}
+			}
 			if err := d.parseArgs(args, cmd.ArgsLenAtDash()); err != nil {
 				return err
 			}

@@ -298,7 +298,7 @@ func (a *app) installedTarget(host *pluginhost.Host, found []pluginhost.Candidat
 		for _, c := range found {
 			names = append(names, c.Name)
 		}
-		return conformance.Target{}, noPlugin(name, names)
+		return conformance.Target{}, noPlugin(host, name, names)
 	}
 	return conformance.At(found[i].Path, found[i].Dialect, dialect.Env{Vars: a.Environ})
 }

@@ -47,7 +47,7 @@ func (a *app) runPluginSwitch(ctx context.Context, name string, on bool) error {
 	o.NoStart = true
 	err := a.withOptions(ctx, o, func(host *pluginhost.Host) (err error) {
 		if !hasPlugin(host, name) {
-			return noPlugin(name, known)
+			return noPlugin(host, name, known)
 		}
 		change, err = host.Switch(name, on)
 		return err

@@ -21,8 +21,9 @@ import (
 
 func newPluginInfoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "info NAME",
-		Short: "Show everything about one plugin",
+		Use:        "info NAME",
+		SuggestFor: []string{"show"},
+		Short:      "Show everything about one plugin",
 		Long: `Show what a plugin declares, which points its hooks are connected to, what it
 may do, and its state. A plugin of the mine dialect is asked for its health, for
 at most five seconds. The command starts its own process of the plugin. If a

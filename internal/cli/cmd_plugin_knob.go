@@ -75,7 +75,7 @@ func (a *app) withKnobs(ctx context.Context, name string, use func(*pluginhost.H
 	o.NoStart = true
 	return a.withOptions(ctx, o, func(host *pluginhost.Host) error {
 		if !hasPlugin(host, name) {
-			return noPlugin(name, known)
+			return noPlugin(host, name, known)
 		}
 		return use(host)
 	})

@@ -24,8 +24,9 @@ type pluginNewOptions struct {
 func newPluginNewCommand(a *app) *cobra.Command {
 	var opts pluginNewOptions
 	cmd := &cobra.Command{
-		Use:   "new [NAME]",
-		Short: "Write a new, working plugin to start from",
+		Use:        "new [NAME]",
+		SuggestFor: []string{"create", "init"},
+		Short:      "Write a new, working plugin to start from",
 		Long: `Write the directory ./NAME: a plugin that works, with its own tests and a
 README, for a dialect and a language. On a terminal, the command asks for what
 is missing. It needs no network: the packages that Go and Python plugins import

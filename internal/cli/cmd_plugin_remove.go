@@ -16,8 +16,9 @@ type removeOptions struct{ yes, dryRun bool }
 func newPluginRemoveCommand(a *app) *cobra.Command {
 	var opts removeOptions
 	cmd := &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Remove a plugin",
+		Use:        "remove NAME",
+		SuggestFor: []string{"uninstall", "delete", "rm"},
+		Short:      "Remove a plugin",
 		Long: `Remove the files of a plugin from the plugin directory of its dialect, and its
 entry from patchbay.lock. Its settings in the configuration and its stored data
 stay. If the plugin is a symbolic link, only the link is removed. On a terminal,
@@ -82,7 +83,7 @@ func (a *app) findInstalled(ctx context.Context, name string) (p pluginhost.Sigh
 	o.NoStart = true
 	err = a.withOptions(ctx, o, func(host *pluginhost.Host) error {
 		if !hasPlugin(host, name) {
-			return noPlugin(name, known)
+			return noPlugin(host, name, known)
 		}
 		p, err = host.Sighted(name)
 		return err

@@ -21,8 +21,9 @@ import (
 
 func newPluginValidateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "validate PATH|NAME",
-		Short: "Check the manifest of a plugin, and whether it starts",
+		Use:        "validate PATH|NAME",
+		SuggestFor: []string{"check", "lint"},
+		Short:      "Check the manifest of a plugin, and whether it starts",
 		Long: `Check the whole manifest of a plugin, and start it once to see whether it
 answers. Each error is printed as "path:line:column: message", so that editors
 can jump to it. A python plugin that is given by its path counts as untrusted:

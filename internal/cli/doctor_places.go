@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -33,6 +34,25 @@ func (a *app) examinePlaces() []pluginhost.Finding {
 			Fix:     placeFix(there, err)})
 	}
 	return out
+}
+
+// examineModel returns why the agent cannot use the configured model. That is a warning: the key
+// may be set only where the agent runs, and --model may choose another.
+func (a *app) examineModel() []pluginhost.Finding {
+	dirs, err := a.configDirs()
+	if err != nil {
+		return nil // there is no home directory, which is reported elsewhere
+	}
+	err = daemon.ExamineModel(dirs, a.Environ)
+	if err == nil {
+		return nil
+	}
+	where := dirs.ConfigFile
+	if a.getenv("PATCHBAY_MODEL") != "" {
+		where = "$PATCHBAY_MODEL"
+	}
+	return []pluginhost.Finding{{Severity: pluginhost.SeverityWarning, Where: where,
+		Problem: "the agent cannot use its model: " + message(kindConfig, err), Fix: fixOf(err)}}
 }
 
 // placeFix returns how to make a place writable.

@@ -150,7 +150,7 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 	}
 	return a.withHost(ctx, func(c pluginhost.Candidate) bool { return !c.Known }, func(h *pluginhost.Host) error {
 		if !hasPlugin(h, name) {
-			return noPlugin(name, known)
+			return noPlugin(h, name, known)
 		}
 		return use(h)
 	})
@@ -190,7 +190,14 @@ func hasPlugin(h *pluginhost.Host, name string) bool {
 
 func trimExt(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
-func noPlugin(name string, known []string) error {
+// noPlugin returns the error for a plugin that does not exist. If a dialect ignores a file or
+// directory of that name, the error says why.
+func noPlugin(host *pluginhost.Host, name string, known []string) error {
+	for _, f := range host.Doctor() {
+		if base := filepath.Base(f.Where); f.Plugin == "" && f.Dialect != "" && (name == base || name == f.Dialect+":"+base) {
+			return withFix(fmt.Errorf("plugin %s: %w: %s: %s", name, pluginhost.ErrNotFound, f.Where, f.Problem), f.Fix)
+		}
+	}
 	return withFix(fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound),
 		suggestName(name, known, "`patchbay plugin list` lists the plugins"))
 }

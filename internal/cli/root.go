@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,16 +117,45 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0], nil)
 }
 
-// unknownCommand returns the error for a word that is neither a subcommand nor one of others.
+// unknownCommand returns the error for a word that is neither a subcommand nor one of others. The
+// fix names the command that has another name here, or the commands below others that have this
+// name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
-	names := others
+	names, meant := others, []string{}
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		names = append(names, c.Name())
+		if slices.Contains(c.SuggestFor, word) {
+			meant = append(meant, "`"+c.CommandPath()+"`")
+		}
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() && sub.Name() == word {
+				meant = append(meant, "`"+sub.CommandPath()+"`")
+			}
 		}
 	}
-	return usage(suggestName(word, names, fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())),
-		"unknown command %q for %q", word, cmd.CommandPath())
+	fix := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
+	switch len(meant) {
+	case 0:
+		fix = suggestName(word, names, fix)
+	case 1:
+		fix = "did you mean " + meant[0] + "? " + fix
+	default:
+		fix = "did you mean one of " + strings.Join(meant, ", ") + "? " + fix
+	}
+	return usage(fix, "unknown command %q for %q", word, cmd.CommandPath())
+}
+
+// hasFlag reports whether a command has the flag that was not known elsewhere.
+func hasFlag(cmd *cobra.Command, err error) bool {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return false
+	}
+	name := unknown.GetSpecifiedName()
+	return cmd.Flags().Lookup(name) != nil || len(name) == 1 && cmd.Flags().ShorthandLookup(name) != nil
 }
 
 // badFlag returns the error for a flag that cannot be parsed. It suggests the flag that was
@@ -153,6 +183,9 @@ func badFlag(cmd *cobra.Command, err error) error {
 	word := ""
 	if _, flag, ok := strings.Cut(err.Error(), "unknown flag: "); ok {
 		word = flag
+	}
+	if chat, _, _ := cmd.Find([]string{"chat"}); !cmd.HasParent() && hasFlag(chat, err) {
+		return usage(fmt.Sprintf("write it after `%s`, which has this flag; %s", chat.CommandPath(), fix), "%w", err)
 	}
 	return usage(suggestName(word, names, fix), "%w", err)
 }

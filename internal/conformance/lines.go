@@ -31,7 +31,7 @@ type dialogue struct {
 	mu      sync.Mutex // protects the fields below
 	next    int
 	waiting map[string]chan *answer
-	tail    []byte // a line without its end
+	tail    []byte // the beginning of a line without its end
 	broken  []byte // lines that are not JSON, which may be parts of one message
 	last    []byte // the last answer that had the id of its request, if it is long
 
@@ -89,7 +89,7 @@ func (b *bench) talk(l launch) (*dialogue, error) {
 // read reads lines until the process closes its stdout.
 func (d *dialogue) read(from io.Reader) {
 	defer close(d.ended)
-	in := bufio.NewReaderSize(from, 64<<10)
+	in := bufio.NewReaderSize(tailed{from, d}, 64<<10)
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
@@ -108,7 +108,6 @@ func (d *dialogue) read(from io.Reader) {
 		if rest, _ := in.Peek(in.Buffered()); err != nil || !bytes.Contains(rest, []byte("\n")) {
 			d.deliver()
 		}
-		d.keepTail(line)
 		if err != nil {
 			return
 		}
@@ -123,10 +122,25 @@ func (d *dialogue) deliver() {
 	d.arrived = nil
 }
 
-func (d *dialogue) keepTail(line []byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.tail = append([]byte{}, line...)
+// tailed is the output of a process. It keeps the beginning of a line that has no end yet.
+type tailed struct {
+	io.Reader
+	d *dialogue
+}
+
+// mostTail is how much of an unfinished line is kept. Messages show less.
+const mostTail = 1 << 10
+
+func (t tailed) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	part := p[:n]
+	t.d.mu.Lock()
+	defer t.d.mu.Unlock()
+	if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+		t.d.tail, part = t.d.tail[:0], part[i+1:]
+	}
+	t.d.tail = append(t.d.tail, part[:min(len(part), mostTail-len(t.d.tail))]...)
+	return n, err
 }
 
 // line handles one line.

@@ -42,7 +42,7 @@ func (d *dialogue) ask(method string, params json.RawMessage, within time.Durati
 
 // exchange writes a request in the given pieces, and waits for its answer.
 func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pieces ...[]byte) (*answer, error) {
-	began := time.Now()
+	began, said := time.Now(), d.process.Stderr()
 	timer := time.NewTimer(d.b.limit(within))
 	defer timer.Stop()
 	go func() {
@@ -73,7 +73,7 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 		return nil, context.Cause(d.b.ctx)
 	case <-timer.C:
 		d.forget(id)
-		return nil, fmt.Errorf("%w within %s%s", errNoAnswer, d.b.limit(within), d.unfinished())
+		return nil, fmt.Errorf("%w within %s%s%s", errNoAnswer, d.b.limit(within), d.unfinished(), d.saidSince(said))
 	}
 }
 
@@ -113,6 +113,15 @@ func (d *dialogue) unfinished() string {
 		return ""
 	}
 	return "; it wrote " + shown(d.tail) + " without a line end"
+}
+
+// saidSince returns the last line of stderr, if the process has written to it since then.
+func (d *dialogue) saidSince(then string) string {
+	now := d.process.Stderr()
+	if now == then {
+		return ""
+	}
+	return stderrEnd(now)
 }
 
 // howEnded returns how a process ended by itself.

@@ -77,3 +77,23 @@ func TestAnswerToAnInvalidLine(t *testing.T) {
 		t.Errorf("reported: %s", got)
 	}
 }
+
+// TestUnfinishedLine: the message about a missing answer shows a line whose end has not come yet,
+// because the plugin has probably forgotten it.
+func TestUnfinishedLine(t *testing.T) {
+	d := &dialogue{b: &bench{}, ended: make(chan struct{}), waiting: make(map[string]chan *answer)}
+	from, to := io.Pipe()
+	go d.read(from)
+	for _, part := range []string{"a whole line\n{\"id\":", "1,", ""} { // a write ends when the reader has taken it in and reads again
+		if _, err := io.WriteString(to, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := d.unfinished(); !strings.HasPrefix(said, `; it wrote "{\"id\":`) || !strings.HasSuffix(said, " without a line end") {
+		t.Errorf("said %q", said)
+	}
+	if err := to.Close(); err != nil {
+		t.Error(err)
+	}
+	<-d.ended
+}

@@ -186,13 +186,17 @@ func (c *Core) openModel(o Options, read *config.Config, secrets *config.Secrets
 	if o.NoModel {
 		return model.Offline(nil), nil
 	}
+	return openModel(o, c.Dirs, read, secrets, c.log)
+}
+
+func openModel(o Options, dirs config.Dirs, read *config.Config, secrets *config.Secrets, log *slog.Logger) (model.Model, error) {
 	getenv := dialect.Env{Vars: o.Host.Environ}.Get
 	m := read.Model
 	mc := model.Config{Provider: string(m.Provider), Name: m.Name, BaseURL: m.BaseURL, Window: m.Window,
-		Lookup: secrets.Lookup, Getenv: getenv, Logger: c.log}
+		Lookup: secrets.Lookup, Getenv: getenv, Logger: log}
 	var err error
 	if m.Script != "" {
-		if mc.Script, err = c.Dirs.Resolve(m.Script); err != nil {
+		if mc.Script, err = dirs.Resolve(m.Script); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"log/slog"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -31,6 +34,19 @@ func (c *Core) UseModel(name string) error {
 	c.options = o // a reload uses it too
 	c.model.Store(&m)
 	return nil
+}
+
+// ExamineModel returns why the agent could not use the model that the configuration or the
+// environment chooses. Errors of the configuration itself are not its subject.
+func ExamineModel(dirs config.Dirs, environ []string) error {
+	files, err := pluginhost.ReadFiles(dirs)
+	if err != nil {
+		return nil
+	}
+	o := Options{}
+	o.Host.Environ = environ
+	_, err = openModel(o, dirs, files.Config, files.Secrets, slog.New(slog.DiscardHandler))
+	return err
 }
 
 // ChosenModel reports whether a model was chosen: on the command line, in the environment or in the

@@ -72,6 +72,7 @@ type Found struct {
 	Warnings []Problem // things that work differently from what its author may expect
 	Misspelt []Problem // the Warnings that may hide a hook on which a user relies; they are also logged
 	Info     *Info     // what it declares; nil: unknown until it is opened
+	Partly   bool      // Info lacks hooks, tools or methods, because that part of the manifest cannot be read
 	File     string    // its manifest, absolute; "": it has none, or none that can be read
 	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": no such role
 	Manifest any       // the parsed manifest, of a type of the dialect

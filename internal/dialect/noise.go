@@ -126,7 +126,7 @@ func noiseText(k wire.NoiseKind) (what, fix string) {
 	case wire.NoiseDuplicate, wire.NoiseStale:
 		return text + "a reply that no call waits for was discarded", "answer each request once"
 	case wire.NoiseWrongID:
-		return text + "a reply has an id that fits no call", "copy the id of the request into the reply"
+		return text + "a reply has no id, or one that fits no call", "copy the id of the request into the reply"
 	case wire.NoiseUnasked:
 		return text + "a request or notification that the host does not expect was ignored", "declare it, or print it to stderr"
 	}

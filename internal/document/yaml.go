@@ -110,7 +110,19 @@ func (r *yamlReader) syntax(err error) {
 			at = r.position(tk)
 		}
 	}
-	r.problemAt(at, "", "not valid YAML: %s", excerpt.Of(message, maxForeign))
+	r.notYAML(at, message)
+}
+
+// notYAML reports an error in the library's words, with the mistake that authors mostly make.
+func (r *yamlReader) notYAML(at Position, message string) {
+	fix := ""
+	switch {
+	case strings.Contains(message, "'\t'"):
+		message, fix = strings.ReplaceAll(message, "\t", `\t`), "write spaces in place of the tab"
+	case strings.Contains(message, "not allowed in this context"):
+		fix = `begin the keys of a mapping in the same column, and quote a text with ": " in it`
+	}
+	Value{reading: r.reading, at: at}.Bad(fix, "not valid YAML: %s", excerpt.Of(message, maxForeign))
 }
 
 // usableTokens removes comments and reports what a manifest may not have. It returns nil if the
@@ -122,7 +134,9 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 		if tk.Type == token.CommentType {
 			continue
 		}
-		if why := forbidden(tk, len(tokens) > 0); why != "" {
+		if tk.Type == token.InvalidType {
+			r.notYAML(r.position(tk), tk.Error)
+		} else if why := forbidden(tk, len(tokens) > 0); why != "" {
 			r.problemAt(r.position(tk), "", "%s", why)
 		}
 		tokens = append(tokens, tk)
@@ -152,8 +166,6 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 // gigabytes. The others have no use in a manifest.
 func forbidden(tk *token.Token, content bool) string {
 	switch tk.Type {
-	case token.InvalidType:
-		return "not valid YAML: " + excerpt.Of(tk.Error, maxForeign)
 	case token.AnchorType:
 		return `anchors are not allowed in a manifest; quote a text that begins with "&"`
 	case token.AliasType:

@@ -70,7 +70,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		"an unknown provider":     {Config{Provider: "ibm", Name: "x"}, `unknown model provider "ibm"`},
-		"no name":                 {Config{Provider: "openai"}, "--model openai:NAME"},
+		"no name":                 {Config{Provider: "openai"}, "model openai: no name; write its name under [model] in config.toml, or --model openai:NAME"},
 		"Anthropic without a key": {Config{Provider: "anthropic", Name: "x"}, `set ANTHROPIC_API_KEY in the environment, or write ANTHROPIC_API_KEY = "…" into secrets.toml`},
 		"OpenAI without a key":    {Config{Provider: "openai", Name: "x"}, `set OPENAI_API_KEY`},
 		"no URL":                  {Config{Provider: "openai", Name: "x", BaseURL: "localhost:11434"}, `base_url: want http://HOST or https://HOST, got "localhost:11434"`},

@@ -55,7 +55,8 @@ type remote struct {
 
 func openRemote(c Config, s site, speak func(endpoint, string) provider) (Model, error) {
 	if c.Name == "" {
-		return nil, errors.New("model " + c.Provider + ": no name: write model.name in the config file, or --model " + c.Provider + ":NAME")
+		return nil, &Error{Provider: c.Provider, Message: "no name",
+			Fix: "write its name under [model] in config.toml, or --model " + c.Provider + ":NAME"}
 	}
 	at, err := s.resolve(c)
 	if err != nil {

@@ -183,6 +183,52 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 	}
 }
 
+// TestAKagedManifestThatIsReadInPart: if the hooks or tools of a manifest cannot be read, the
+// plugin may have any, so each host that needs plugins of its dialect logs that it is left out.
+func TestAKagedManifestThatIsReadInPart(t *testing.T) {
+	const head = "name: pad\nversion: 1.0.0\nkaged_api: 1\ndescription: d\ncommand: [./run]\n"
+	for _, c := range []struct {
+		rule, manifest string
+		left           bool
+	}{
+		{"no YAML", head + "tools:\n  - name: add\n   description: a\n", true},
+		{"hooks of the wrong type", head + "methods: [pad.size]\nhooks: on_session_start\n", true},
+		{"tools of the wrong type", head + "methods: [pad.size]\ntools: {name: add}\n", true},
+		{"all that it has is known", head + "methods: [pad.size]\nhealth_interval_sec: 1\n", false},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			h := newTestHome(t)
+			h.write(".local/share/kaged/plugins/pad/manifest.yaml", c.manifest, 0o644)
+			_, log := h.logged(func(o *pluginhost.Options) {
+				o.Needs = func(p pluginhost.Candidate) bool {
+					if p.Known == c.left {
+						t.Errorf("known is %t", p.Known)
+					}
+					return slices.Contains(p.Points, hook.SessionStart)
+				}
+			})
+			if told := strings.Contains(log.String(), "plugin left out"); told != c.left {
+				t.Errorf("logged\n%s", log)
+			}
+		})
+	}
+}
+
+// TestAMisspeltKeyOfAKagedManifest: a key that probably declares hooks or tools is a warning for
+// each host that needs plugins of the dialect. Any other misspelt key is only a finding.
+func TestAMisspeltKeyOfAKagedManifest(t *testing.T) {
+	for key, warned := range map[string]bool{"tool": true, "hook": true, "licence": false} {
+		h := newTestHome(t)
+		h.write(".local/share/kaged/plugins/pad/manifest.yaml", "name: pad\nversion: 1.0.0\nkaged_api: 1\ndescription: d\ncommand: [./run]\nmethods: [pad.size]\n"+key+": []\n", 0o644)
+		_, log := h.logged(func(o *pluginhost.Options) {
+			o.Needs = func(p pluginhost.Candidate) bool { return slices.Contains(p.Points, hook.SessionStart) }
+		})
+		if told := strings.Contains(log.String(), key+": unknown key, ignored"); told != warned {
+			t.Errorf("%s: logged\n%s", key, log)
+		}
+	}
+}
+
 // TestOnFailureOfAPluginThatDoesNotStart: if the configuration says that events end when the plugin
 // fails, they end too if it does not start, although its hooks are not known then.
 func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {

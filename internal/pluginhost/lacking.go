@@ -26,6 +26,12 @@ type lackingError struct {
 
 func (e *lackingError) Unwrap() error { return e.error }
 
+// Error leaves out the fix of the failure itself, which the grants replace.
+func (e *lackingError) Error() string {
+	message, _ := splitFix(e.error)
+	return message
+}
+
 // Fix suggests the capabilities that would show them to the plugin.
 func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.grants) }
 

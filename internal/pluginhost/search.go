@@ -293,7 +293,7 @@ func (h *Host) needed(e *entry) bool {
 		return true
 	}
 	c := Candidate{Points: h.points(e), Name: e.info.Name, Place: e.names.place, Called: e.names.called, Dialect: e.found.Dialect, Path: e.found.Path,
-		Known: e.found.Info != nil, Hooks: e.info.Hooks, Methods: e.info.Methods, Commands: e.info.Commands, Err: e.found.Err}
+		Known: e.declared(), Hooks: e.info.Hooks, Methods: e.info.Methods, Commands: e.info.Commands, Err: e.found.Err}
 	for _, t := range e.info.Tools {
 		c.Tools = append(c.Tools, t.Name)
 	}
@@ -304,16 +304,19 @@ func (h *Host) needed(e *entry) bool {
 // connection may mean it.
 func (h *Host) points(e *entry) []hook.Point {
 	points := e.dialect.Points()
-	if e.found.Info != nil && len(e.info.Hooks) == 0 {
+	if e.declared() && len(e.info.Hooks) == 0 {
 		points = nil
 	}
 	for _, c := range h.setup().connections() {
-		if e.names.hasName(c.Plugin) || e.found.Info == nil {
+		if e.names.hasName(c.Plugin) || !e.declared() {
 			points = append(points, hook.Point(c.Point))
 		}
 	}
 	return points
 }
+
+// declared reports whether the files of a plugin show all that it has.
+func (e *entry) declared() bool { return e.found.Info != nil && !e.found.Partly }
 
 // configure sets the settings of an entry from the configuration. A broken plugin stays broken,
 // unless it is disabled.

@@ -133,16 +133,16 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	}
 }
 
-// unrunnable adds a fix to the error of a plugin that is a single program, if the program's
-// interpreter is missing. The start alone does not show that: if the first line of the file names
-// env, then env is started, and fails because it does not find the interpreter. A file without the
-// executable bit is not a program: the interpreter of its dialect loads it.
+// unrunnable adds the cause and its fix to the error of a plugin that is a single program, if the
+// program's interpreter is missing. The start alone does not show that: if the first line of the
+// file names env, then env is started, and fails because it does not find the interpreter. A file
+// without the executable bit is not a program: the interpreter of its dialect loads it.
 func (h *Host) unrunnable(e *entry, err error) error {
 	if !errors.Is(err, hook.Crash) || !dialect.Executable(e.found.Path) {
 		return err
 	}
 	if start := program.Uninterpreted(e.found.Path, h.setup().Environ); start != nil {
-		return dialect.WithFix(err, start.Fix)
+		return dialect.WithFix(fmt.Errorf("%s: %w", start.Why, err), start.Fix)
 	}
 	return err
 }

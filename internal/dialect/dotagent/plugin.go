@@ -56,12 +56,19 @@ func (p *plugin) open(ctx context.Context, standby int) error {
 type infoError struct {
 	error
 	path string
+	name string // of the plugin, if info has answered; "": it failed
 }
 
 func (e *infoError) Unwrap() error { return e.error }
 
-// Fix names the command that shows what the plugin prints.
-func (e *infoError) Fix() string { return "`" + e.path + " info` shows what it prints" }
+// Fix says what an answer looks like, and names the command that shows what the plugin prints.
+func (e *infoError) Fix() string {
+	look := "`" + e.path + " info` shows what it prints"
+	if e.name == "" {
+		return look
+	}
+	return fmt.Sprintf(`let info print one JSON object to stdout and nothing else, such as {"name":%q,"kinds":["sink"]}; %s`, e.name, look)
+}
 
 // learn calls info and stores the answer.
 func (p *plugin) learn(ctx context.Context) error {
@@ -72,10 +79,10 @@ func (p *plugin) learn(ctx context.Context) error {
 		return err
 	}
 	if result.Exit.Code != 0 {
-		return &infoError{errors.New(p.failed(result, complaint(result.Stdout))), p.path}
+		return &infoError{errors.New(p.failed(result, complaint(result.Stdout))), p.path, ""}
 	}
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
-		return &infoError{err, p.path}
+		return &infoError{err, p.path, p.name}
 	}
 	for _, w := range p.manifest.lost {
 		p.rt.Unusable("its answer to info: "+w, "correct what the plugin answers to info")

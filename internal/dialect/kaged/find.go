@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
 // manifestNames are the names that a manifest may have, the preferred one first:
@@ -136,15 +137,31 @@ func (f *found) readManifest(file string) {
 	}
 	m, problems := ParseManifest(file, data)
 	f.Problems = dialect.Problems(problems)
-	f.Manifest, f.Info = m, infoOf(m)
+	f.Manifest, f.Info, f.Partly = m, infoOf(m), slices.ContainsFunc(problems, hidesPart)
 	if m.Compactor() {
 		f.Sole = "compactor" // docs/protocols/kaged.md, row K47
 	}
 	f.Warnings = append(f.Warnings, dialect.Problems(m.Warnings)...)
+	f.Misspelt = dialect.Problems(slices.DeleteFunc(slices.Clone(m.Warnings), func(p document.Problem) bool {
+		return !p.Misspelt || nearest.Word(p.Key, declaring) == ""
+	}))
 	f.nameOf(m, file)
 	if len(f.Problems) > 0 {
 		f.broken(dialect.FirstProblem(f.Problems))
 	}
+}
+
+// declaring are the keys of a manifest under which it declares what events and callers use.
+var declaring = []string{"hooks", "tools", "methods"}
+
+// hidesPart reports whether a manifest may declare more hooks, tools or methods than could be read.
+// A problem of the whole file has no key.
+func hidesPart(p document.Problem) bool {
+	part := p.Key
+	if i := strings.IndexAny(part, ".["); i >= 0 {
+		part = part[:i]
+	}
+	return part == "" || slices.Contains(declaring, part)
 }
 
 // nameOf sets the plugin's name to that of the manifest. If the manifest has none, the plugin keeps

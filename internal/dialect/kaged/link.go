@@ -119,7 +119,7 @@ func handshakeFix(err error) string {
 	}
 	switch {
 	case errors.Is(err, hook.Timeout):
-		return "flush stdout after each line (in Python: print(…, flush=True)); if it needs longer to start, answer initialize first"
+		return dialect.UnansweredFix
 	case errors.Is(err, hook.Garbled):
 		return `answer initialize with one JSON object on one line, with "api_version": 1 in it`
 	case errors.Is(err, hook.Refused):

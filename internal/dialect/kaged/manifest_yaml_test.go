@@ -20,8 +20,8 @@ func TestYAMLThatIsNotAManifest(t *testing.T) {
 		{"a control character", "name: tiny\nversion: \x00\n", "2:10: the manifest has a control character"},
 		{"a list without its end", "name: [tiny\n", "1:7: not valid YAML: sequence end token ']' not found"},
 		{"a quote without its end", "name: \"tiny\n", "1:7: not valid YAML: could not find end character of double-quoted text"},
-		{"a tab for an indent", "env:\n\tA: b\n", "2:1: not valid YAML: found character '\t' that cannot start any token"},
-		{"two values", "name: a: b\n", "1:7: not valid YAML: mapping value is not allowed in this context"},
+		{"a tab for an indent", "env:\n\tA: b\n", `2:1: not valid YAML: found character '\t' that cannot start any token; write spaces in place of the tab`},
+		{"two values", "name: a: b\n", `1:7: not valid YAML: mapping value is not allowed in this context; begin the keys of a mapping in the same column, and quote a text with ": " in it`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			_, problems := kaged.ParseManifest("", []byte(tc.yaml))

@@ -91,7 +91,7 @@ func TestHandshakeThatIsNotAnswered(t *testing.T) {
 		if limit < time.Minute && !strings.Contains(err.Error(), said) {
 			continue
 		}
-		for _, says := range []string{"timed out after " + limit.String(), said, "flush stdout after each line", "plugin hang-at-initialize", "(kaged)", "initialize"} {
+		for _, says := range []string{"timed out after " + limit.String(), said, "flush stdout after it", "plugin hang-at-initialize", "(kaged)", "initialize"} {
 			if !strings.Contains(err.Error(), says) {
 				t.Errorf("error %q does not say %q", err, says)
 			}

@@ -119,7 +119,9 @@ func list(env dialect.Env) []string {
 
 // Reserved reports whether Python itself gives a meaning to files of that name, such as __init__:
 // they are not plugins. See docs/protocols/python.md, row P14.
-func Reserved(name string) bool { return strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") }
+func Reserved(name string) bool {
+	return strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
+}
 
 // at describes the plugin at a path. Its name is that of its file until it is loaded.
 func at(path string) dialect.Found {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // shell installs a plugin written in sh. body has the request in $line and its id in $id, and
@@ -144,6 +146,45 @@ func TestOpenHonoursItsContext(t *testing.T) {
 	if _, err := New().Open(ctx, found[0], dialect.Settings{}, rt); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestNoAnswerShowsStderr: if there is no answer to initialize, the error shows the end of stderr.
+func TestNoAnswerShowsStderr(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(pluginDir(t, home), "mute"), []byte("#!/bin/sh\necho 'jq: syntax error' >&2\ncat >/dev/null\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rt := plugtest.Runtime(t, home)
+	ctx, cancel := context.WithCancel(t.Context())
+	rt.Log = slog.New(slog.NewTextHandler(onWrite(cancel), nil)) // in place of the protocol's five seconds
+	_, err := New().Open(ctx, New().Find(rt.Env)[0], dialect.Settings{}, rt)
+	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "(stderr: jq: syntax error)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestTheFixOfALateAnswer: only a plugin that was late itself has forgotten something.
+func TestTheFixOfALateAnswer(t *testing.T) {
+	process, err := plugtest.Runtime(t, t.TempDir()).Procs.Start(t.Context(), proc.Spec{Path: "/bin/sh", Args: []string{"-c", "echo sorry >&2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-process.Done()
+	late := errors.New("late")
+	if err := unanswered(late, late, process); err.Error() != "late (stderr: sorry); "+dialect.UnansweredFix {
+		t.Errorf("late: %v", err)
+	}
+	if err := unanswered(context.Canceled, late, process); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "flush") {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// onWrite is a writer that calls a function for each write.
+type onWrite func()
+
+func (f onWrite) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
 }
 
 // TestAPluginThatIgnoresShutdown: it delays every command, so the log says so.

@@ -78,8 +78,8 @@ func (l *launch) start(ctx context.Context) (*proc.Process, error) {
 }
 
 func (p *plugin) handshake(ctx context.Context, s *session) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout,
-		fmt.Errorf("no answer to initialize within %s", replyTimeout))
+	late := fmt.Errorf("no answer to initialize within %s", replyTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, late)
 	defer cancel()
 	result, err := s.conn.Call(ctx, methodInitialize, initializeParams)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -87,7 +87,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return unanswered(context.Cause(ctx), late, s.process)
 		}
 		return fmt.Errorf("initialize: %w", dialect.CallFailure(err, s.process))
 	}
@@ -96,6 +96,19 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	return p.adopt(s, m)
+}
+
+// unanswered adds the end of the plugin's stderr, which often says why there was no answer. If the
+// plugin was late, the error has a fix.
+func unanswered(err, late error, process *proc.Process) error {
+	slow := err == late
+	if said := hook.LastWords(process.Stderr()); said != "" {
+		err = fmt.Errorf("%w (stderr: %s)", err, said)
+	}
+	if slow {
+		return dialect.WithFix(err, dialect.UnansweredFix)
+	}
+	return err
 }
 
 // adopt stores the manifest of the first handshake. After a restart the plugin must have the same

@@ -237,6 +237,8 @@ def fault(error: BaseException, path: Path) -> PluginError:
 
 def _fix(error: BaseException, line: int) -> str:
     """Return how to fix a file that does not compile or run, or "" if there is nothing more to say than the error."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("plugins."):
+        return "remove the import: the decorators, ToolCall and ToolResult are there without one"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install the module {error.name} for {sys.executable}"
     if isinstance(error, decorators.ParenthesesError):

@@ -245,6 +245,10 @@ class LoaderTest(PluginCase):
         error = self.fault("import no_such_module_anywhere")
         self.assertEqual(error.fix, f"install the module no_such_module_anywhere for {sys.executable}")
 
+    def test_a_module_that_the_package_does_not_have_cannot_be_installed(self):
+        error = self.fault("from plugins.hooks import on_begin")
+        self.assertEqual(error.fix, "remove the import: the decorators, ToolCall and ToolResult are there without one")
+
     def test_a_plugin_that_exits_is_refused(self):
         self.assertEqual(str(self.fault("raise SystemExit(3)")), "SystemExit: 3")
 

@@ -1,0 +1,19 @@
+package pluginhost
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// TestSuggestedCapabilitiesReplaceTheFix: the error of a plugin that lacks a program in its sandbox
+// has one fix, and the general one of its dialect is in no part of it.
+func TestSuggestedCapabilitiesReplaceTheFix(t *testing.T) {
+	failed := dialect.WithFix(errors.New("timed out after 10s"), "flush stdout after each line")
+	message, fix := splitFix(sayFix(&lackingError{failed, []string{"exec:jq:/usr/bin/jq"}}))
+	if message != "timed out after 10s" || !strings.HasSuffix(fix, "exec:jq:/usr/bin/jq") {
+		t.Errorf("%q, fix %q", message, fix)
+	}
+}
