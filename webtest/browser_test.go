@@ -232,12 +232,19 @@ func (p *tab) click(what string) {
 	p.run(chromedp.MouseClickXY(x, y))
 }
 
-// middle scrolls to an element, and returns the position of its middle.
+// middle scrolls to an element, and returns the position of its middle. It waits until the element
+// is at the same place in two frames: what has just been drawn above it may still move it.
 func (p *tab) middle(what string) (x, y float64) {
 	p.t.Helper()
 	var at []float64
-	p.eval(fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({ block: 'center', behavior: 'instant' });
-		const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, find(what)), &at)
+	script := fmt.Sprintf(`(async () => { const e = %s; e.scrollIntoView({ block: 'center', behavior: 'instant' });
+		for (let last, frame = 0; ; frame++) {
+			await new Promise(requestAnimationFrame);
+			const r = e.getBoundingClientRect(), now = [r.x + r.width / 2, r.y + r.height / 2];
+			if (frame > 60 || String(now) === last) return now;
+			last = String(now);
+		} })()`, find(what))
+	p.eval(script, &at)
 	return at[0], at[1]
 }
 
