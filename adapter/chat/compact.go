@@ -52,7 +52,7 @@ type compactionPlan struct {
 	strategy string
 	trigger  string
 	keep     int // how many messages at the end stay; a checkpoint keeps those since the user's last one instead
-	budget   int // how many tokens those may have; 0: any number
+	budget   int // how many tokens the messages that stay may have; 0: any number
 }
 
 func (s *compactionPlan) manual() bool { return s.trigger == triggerManual }

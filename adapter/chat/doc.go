@@ -38,7 +38,7 @@
 //	done          with an answer
 //	skipped       a plugin refused the turn or dropped the message; Reason says why. Run returns no error
 //	interrupted   the context ended
-//	failed        the model, the transcript, a plugin whose failure aborts the event, or too many model calls
+//	failed        because of the model, the transcript, a plugin whose failure aborts the event, or too many model calls
 //
 // A plugin that refuses a reply, at model.reply or turn.final, also ends the turn as skipped: the
 // reply is neither shown nor stored. A refusal at the points of a tool call does not end the turn.

@@ -183,10 +183,10 @@ func readEach(raw json.RawMessage) (out []model.Message, faults []error) {
 	return out, faults
 }
 
-// readRetained reads the messages that plugins retain. A message that cannot be read is one of the
-// faults, and the others count, because they may be those of other plugins. Plugins may retain a
-// result without its call, or a call without its result. So a tool's result becomes a message of
-// the system, and calls are removed.
+// readRetained reads the messages that plugins retain. faults has an error for each message that
+// cannot be read. The other messages count, because other plugins may have added them. Plugins may
+// retain a result without its call, or a call without its result. So a tool's result becomes a
+// message of the system, and calls are removed.
 func readRetained(raw json.RawMessage) (out []model.Message, faults []error) {
 	if adapter.Missing(raw) {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
@@ -30,14 +30,14 @@ func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 }
 
 // Announce registers a listener of this API, so that no host connects a plugin in a sandbox to it.
-// A plugin that may connect to ports of this machine does so through its host, and [doors.Caller]
-// cannot distinguish such a connection from the host's own.
+// A plugin that may connect to ports of this machine does so through its host, and
+// [daemonaccess.Caller] cannot distinguish such a connection from the host's own.
 func Announce(l *net.TCPListener) (net.Listener, error) {
-	door, err := doors.Announce(l)
+	announced, err := daemonaccess.Announce(l)
 	if err != nil {
 		return nil, err
 	}
-	return door, nil
+	return announced, nil
 }
 
 // checkCaller refuses plugins in one of our sandboxes, and callers that may be such plugins. It is
@@ -47,7 +47,7 @@ func (g *gate) checkCaller(r *http.Request) *problem {
 	if err == nil {
 		return nil
 	}
-	var refusal *doors.Refusal
+	var refusal *daemonaccess.Refusal
 	if errors.As(err, &refusal) && refusal.Inside {
 		return &problem{http.StatusForbidden, "Calls from inside a Patchbay sandbox are refused. " +
 			"A plugin with net:* can use this server only with a token: [server] token in the configuration."}

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 )
 
 // CheckListen refuses an address that other machines can reach if there is no token. It also
@@ -81,7 +81,7 @@ type gate struct {
 }
 
 func newGate(token config.Secret, hosts []string, log *slog.Logger) *gate {
-	g := &gate{caller: doors.Caller, log: log, locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
+	g := &gate{caller: daemonaccess.Caller, log: log, locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
 	for _, h := range hosts {
 		g.hosts[strings.ToLower(h)] = true
 	}

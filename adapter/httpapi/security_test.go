@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
@@ -191,7 +191,7 @@ func TestToken(t *testing.T) {
 
 // TestCallers: without a token, the calling process decides whether a request is allowed.
 func TestCallers(t *testing.T) {
-	inside, unknown := &doors.Refusal{Inside: true, Reason: "it is inside"}, &doors.Refusal{Reason: "no such process"}
+	inside, unknown := &daemonaccess.Refusal{Inside: true, Reason: "it is inside"}, &daemonaccess.Refusal{Reason: "no such process"}
 	start := func(t *testing.T, o Options, err error, tweaks ...func(*http.Server)) (*server, *atomic.Int32) {
 		t.Helper()
 		asked := new(atomic.Int32)

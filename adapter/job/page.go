@@ -77,7 +77,7 @@ func (p *parts) decodePage(v engine.Value) page {
 	}
 	if pg.Agent == "" || pg.Schedule == "" {
 		pg.Agent, pg.Schedule, _ = strings.Cut(v.Key, "/")
-		pg.Since = v.Time // ticks from before it was written do not run
+		pg.Since = v.Time // ticks before the page was written do not run
 	}
 	return pg
 }

@@ -19,6 +19,8 @@ type scheduleCheck struct {
 	now      time.Time
 }
 
+// plan orders everything that is due for the schedule. It adds to next the times at which something
+// will be due.
 func (l *scheduleCheck) plan(ctx context.Context, next *soonest) error {
 	st, err := l.loadState(ctx)
 	if err != nil {
@@ -90,7 +92,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // orderTick orders a run if a tick is due. If several ticks were missed, for example while the
-// machine slept, it orders the latest alone.
+// machine slept, it orders only the latest.
 func (l *scheduleCheck) orderTick(ctx context.Context, st *State) error {
 	last := st.Since
 	if st.LastTick.After(last) {

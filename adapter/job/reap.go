@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// ReapDead ends the runs of the agents whose process has died. It does not wait if it is not
-// certain whether a process has died.
+// ReapDead ends the active runs of agents if the process that made them has died. If that is not
+// certain, it leaves the run as it is, without waiting.
 func (r *Runner) ReapDead(ctx context.Context, agents []*Manifest) error {
 	states, err := r.Store.States(ctx)
 	if err != nil {

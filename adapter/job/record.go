@@ -36,7 +36,7 @@ type Run struct {
 	Reason    string    `json:"reason,omitempty" doc:"Why it was skipped or cancelled, or given up before its last attempt." example:"the previous run is still in progress"`
 	Owner     string    `json:"owner" doc:"The process that runs it, or ran it last." example:"process 22188 on desk"`
 	Recovered bool      `json:"recovered,omitempty" doc:"It succeeded after a failure." example:"true"`
-	LogAfter  uint64    `json:"log_after,omitempty" doc:"The record of the store after which its output comes; for Patchbay itself." example:"1024"`
+	LogAfter  uint64    `json:"log_after,omitempty" doc:"The number of the stored record after which its output begins; only Patchbay uses it." example:"1024"`
 }
 
 // An Attempt is one attempt of a run.

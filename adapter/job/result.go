@@ -82,7 +82,8 @@ func applyResult(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice 
 	return []Notice{n, giveUp(r, s, n)}
 }
 
-// giveUp ends a run after the failure that n describes, and returns the notice of that.
+// giveUp ends a run after the failure that n describes. It returns the notice that the run was
+// given up.
 func giveUp(r *Run, s *State, n Notice) Notice {
 	endRun(r, s, GivenUp, n.At)
 	s.Failing, s.Streak = true, min(s.Streak, 0)-1

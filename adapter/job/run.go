@@ -98,11 +98,11 @@ type claim struct {
 }
 
 // errNotOurs is returned for an order that this process must not carry out, because another process
-// has it or had it.
+// carries it out or has done so.
 var errNotOurs = errors.New("not ours to do")
 
-// claimTries limits how often a claim ends the run of a process that has died and tries again. Each
-// time another process may begin the next run first.
+// claimTries limits how often a claim is tried again after it has ended the run of a dead process.
+// Before each try, another process may begin the next run.
 const claimTries = 3
 
 // claim claims the attempt that an order asks for. It returns nil without an error if there is
@@ -135,7 +135,7 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 		if left, ok := errors.AsType[*lease.LeftoverError](reapErr); ok {
 			err, reapErr = fmt.Errorf("%w: %w", ErrBusy, left), nil
 		}
-		if reapErr != nil { // not known whether the run is alive: the queue delivers the order again
+		if reapErr != nil { // whether the run is alive is not known: the queue delivers the order again
 			return nil, reapErr
 		}
 		return nil, c.refuse(ctx, err)
@@ -160,7 +160,7 @@ func (c *claim) writeClaim(ctx context.Context, o Order) error {
 }
 
 // refuse handles an order that comes while the previous run is still in progress. For a manual run
-// it returns the error in why. It records a tick as skipped.
+// it returns why. A tick is recorded as skipped.
 func (c *claim) refuse(ctx context.Context, why error) error {
 	if c.run.Manual {
 		return why

@@ -106,7 +106,7 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 			return &out, nil
 		}
 		if r.Pending {
-			return nil, fmt.Errorf("what tool %s asks before it goes on is not valid: %w", call.Call.Name, err)
+			return nil, fmt.Errorf("the questions of tool %s are not valid: %w", call.Call.Name, err)
 		}
 		s.log.Warn("a tool's result is not valid MCP, and is passed on as text", "tool", call.Call.Name, "err", err)
 	}

@@ -14,8 +14,8 @@ import (
 // gone.
 const sessionIdle = time.Hour
 
-// mostSessions limits the sessions of clients over HTTP. More can be open only while each of them
-// has a request in progress. The limit of connections bounds those.
+// mostSessions limits the sessions of clients over HTTP. More are open only while every session has
+// a request in progress, and the limit of connections bounds those.
 const mostSessions = 1000
 
 const sessionHeader = "Mcp-Session-Id"
@@ -23,9 +23,9 @@ const sessionHeader = "Mcp-Session-Id"
 // Handler serves clients over HTTP. It checks neither the host nor the origin of a request: the
 // caller must do that.
 //
-// Both kinds of the protocol have one address. A request of the modern kind has no session, and its
-// header has its method or a modern version. Every other request belongs to the kind with a
-// handshake.
+// Both kinds of the protocol are served at one address. A request belongs to the modern kind if it
+// names no session, and its headers name its method or a modern version. Every other request
+// belongs to the kind with a handshake.
 func (s *Server) Handler(mostBody int64) http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.sdk }
 	options := sdk.StreamableHTTPOptions{Logger: s.log, MaxRequestBodyBytes: mostBody, SessionTimeout: sessionIdle,

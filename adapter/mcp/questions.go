@@ -11,7 +11,7 @@ import (
 // same time.
 const mostQuestions = 100
 
-// checkQuestions refuses questions that the MCP library does not survive.
+// checkQuestions refuses questions that would crash the MCP library.
 func checkQuestions(all sdk.InputRequestMap) error {
 	if len(all) > mostQuestions {
 		return fmt.Errorf("%d questions at once: at most %d are allowed", len(all), mostQuestions)

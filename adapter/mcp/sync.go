@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A hostChange is one change in the host.
+// A hostChange is one change that the host has reported.
 type hostChange struct {
 	kind Kind   // "": unknown
 	uri  string // of a resource whose content has changed

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// draftPrefix begins the name of a draft. A draft is thereby a hidden file, and no program looks
-// for such names.
+// draftPrefix begins the name of a draft. So a draft is a hidden file, and no program looks for
+// such names.
 const draftPrefix = ".patchbay-"
 
 // Options say how a file is replaced. The zero value writes a file that only the user may read.

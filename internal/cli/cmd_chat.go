@@ -100,7 +100,7 @@ With -p, only approved commands run; other tools that change things need --yes.`
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is appended (- sends only stdin)")
-	flags.StringSliceVar(&f.plugins, "plugins", nil, "use only these python plugins, in this order: `NAME,…` (default: all)")
+	flags.StringSliceVar(&f.plugins, "plugins", nil, "use only the python plugins `NAME,…`, in this order (default: all)")
 	flags.StringVar(&f.resume, "resume", "", "continue the session with this `ID`; without ID, choose one on the terminal")
 	flags.Lookup("resume").NoOptDefVal = resumeChosen
 	flags.BoolVarP(&f.last, "continue", "c", false, "continue the session of this directory that was used last")

@@ -34,9 +34,9 @@ The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, this command opens the
 plugins itself. If no plugin can be asked in time, the agent goes on. But if a
 plugin must agree to the event, the event is denied, and the answer names the
-plugin. A plugin must agree if its failure would end the event. That is so at a
-gate (a point where plugins may refuse), by the rules of some protocols, and
-with on_failure = "deny" or "abort" in the configuration.
+plugin. A plugin must agree if its failure would end the event: at a gate (a
+point where plugins may refuse), where its protocol demands it, or where the
+configuration sets on_failure to "deny" or "abort".
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 

@@ -68,7 +68,7 @@ lists every check.`,
 			return a.runConform(cmd.Context(), f, args, cmd.ArgsLenAtDash() == 0)
 		},
 	}
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only these checks: `ID,…`, or prefixes of them such as kaged.handshake")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only the checks `ID,…`; the beginning of an id, such as kaged.handshake, chooses several")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and run none")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this `FILE`, in the format of JUnit")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; checks that did not run by then fail")

@@ -19,9 +19,9 @@ func newTraceRecordCommand(a *app) *cobra.Command {
 		Use:   "record FILE -- COMMAND [ARG…]",
 		Short: "Run a patchbay command, and record its plugin traffic in a file",
 		Long: `Run a patchbay command as usual, and record every event and every call that goes
-through its plugins: what each plugin was given, what it was sent, what it
-answered, and what that changed. ` + "`patchbay trace replay`" + ` plays the recording
-again.
+through its plugins: the payload that each plugin got, the message that it was
+sent in its protocol, its answer, and what that changed.
+` + "`patchbay trace replay`" + ` plays the recording again.
 
 Secrets are replaced by [secret]: the values of secrets.toml, the server's
 token, and environment variables whose names mark them as secret. Everything

@@ -20,7 +20,7 @@ type modelFlags struct {
 
 func (m *modelFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&m.model, "model", "", "use this model: `PROVIDER:NAME`, with anthropic, openai or offline as PROVIDER")
+	f.StringVar(&m.model, "model", "", "use the model `PROVIDER:NAME`; PROVIDER is anthropic, openai or offline")
 	f.StringVar(&m.script, "script", "", "let the offline model answer with the replies in this `FILE`")
 	mustComplete(cmd, "model", model.Known()...)
 }

@@ -263,8 +263,8 @@ func tried() []fault {
 	return out
 }
 
-// caughtAll reports whether every check that catches a fault has caught one before, and notes those
-// that now have.
+// caughtAll reports whether every check that catches the fault has caught another fault before. It
+// also marks these checks as having caught one.
 func caughtAll(caught map[string]bool, f fault) bool {
 	known := true
 	for _, id := range strings.Fields(f.want) {

@@ -105,7 +105,7 @@ func (s *kagedSuite) checks() []Check {
 		{ID: "kaged.input.garbled", Row: "K20", needs: []string{twice}, run: s.garbled, Does: "sends lines that are not JSON",
 			Rule: "A line that is not JSON is ignored, and the process goes on.",
 			Fix:  "ignore a line that you cannot parse, and say so on stderr"},
-		{ID: "kaged.shutdown.answer", Row: "K21", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
+		{ID: "kaged.shutdown.answer", Row: "K21", needs: []string{hello}, run: s.answersShutdown, Does: "sends `shutdown`",
 			Rule: "`shutdown` is a request, and is answered.",
 			Fix:  "answer shutdown with a result, such as {}, before you exit"},
 		{ID: "kaged.shutdown.exit", Row: "K22", needs: []string{"kaged.shutdown.answer"}, run: func(t *trial) { s.exits(t, s.ended, s.manifest.ShutdownTimeout) }, Does: "waits for its end after `shutdown`",

@@ -182,7 +182,7 @@ func (s *kagedSuite) configAccepted(t *trial) {
 
 func (s *kagedSuite) health(t *trial) { s.ask(t, "health.check", s.ping) }
 
-func (s *kagedSuite) farewell(t *trial) {
+func (s *kagedSuite) answersShutdown(t *trial) {
 	s.ended, _ = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), s.manifest.ShutdownTimeout})
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // A dialogue is one process that speaks JSON-RPC, one message a line. It reads more strictly than
-// the host: it notes what the host tolerates.
+// the host: it also notes faults that the host tolerates.
 type dialogue struct {
 	b       *bench
 	process *proc.Process
@@ -262,8 +262,8 @@ func (d *dialogue) unnamed(o rawjson.Object, text []byte) {
 	}
 }
 
-// longAnswer is the length up to which two copies of an answer always arrive together: half of what
-// a pipe passes on at once.
+// longAnswer is the length up to which two copies of an answer always arrive together: half of the
+// size up to which one write to a pipe is not split.
 const longAnswer = 2 << 10
 
 // meant returns the only request that an answer with a wrong id can be for; nil if that is not

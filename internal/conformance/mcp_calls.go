@@ -188,6 +188,6 @@ func (s *mcpSuite) unknownTool(t *trial) {
 	}
 	o, _ := rawjson.Parse(a.result) // without an object there is no error
 	if string(o.Get("isError")) != "true" {
-		t.failf("a tool that does not exist is answered as if it did: %s", shown(a.result))
+		t.failf("a tool that does not exist is answered as if it existed: %s", shown(a.result))
 	}
 }

@@ -17,7 +17,7 @@ func (s *mineSuite) lifecycle(t *trial, event string) *returned {
 	case err != nil:
 		t.failStart(err)
 	case r.over:
-		t.failf("%s was not over within %s", event, s.limit(mineLifecycle))
+		t.failf("%s did not end within %s", event, s.limit(mineLifecycle))
 	}
 	return r
 }
@@ -71,7 +71,7 @@ func (s *mineSuite) mustEnd(t *trial, message string, within time.Duration) *ret
 	case err != nil:
 		t.failStart(err)
 	case r.over:
-		t.failf("it was not over within %s of stdin %s", s.limit(within), shown(message))
+		t.failf("it did not end within %s of stdin %s", s.limit(within), shown(message))
 	}
 	return r
 }

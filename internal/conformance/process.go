@@ -165,7 +165,7 @@ func (b *bench) await(p *proc.Process, within time.Duration) bool {
 	return false
 }
 
-// describe names what was started: the verb of a plugin that takes one.
+// describe returns a name for a process in messages: its verb, if the program takes one.
 func describe(l launch) string {
 	if len(l.args) > 0 && !strings.HasPrefix(l.args[0], "-") {
 		return fmt.Sprintf("`%s`", l.args[0])

@@ -90,7 +90,7 @@ func (b *bench) choose(checks []Check) error {
 		}
 	}
 	for _, c := range checks {
-		if c.sums && b.wanted[c.ID] { // it needs all of the run
+		if c.sums && b.wanted[c.ID] { // it sums up the whole run
 			for id := range b.made {
 				b.made[id] = true
 			}
@@ -156,7 +156,7 @@ func (b *bench) reportCause(report *Report, id string) {
 // NotTried begins the message of a check that was skipped because of another.
 const NotTried = "not tried, because "
 
-// errOver is why checks are not run after the time of the run.
+// errOver is the reason why no more checks are run.
 var errOver = errors.New("the time of the whole run is over")
 
 // runCheck runs one check.

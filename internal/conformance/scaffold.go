@@ -105,7 +105,7 @@ func (s *scaffoldSuite) checks() []Check {
 		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.awake(s.garbled), Does: "sends lines that are not JSON",
 			Rule: "It ignores a line that is not JSON, and goes on.",
 			Fix:  "ignore a line that you cannot parse, and say so on stderr"},
-		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
+		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.answersShutdown, Does: "sends `shutdown`",
 			Rule: "`shutdown` is answered with `{\"ok\":true}` within 5 seconds.",
 			Fix:  `answer {"jsonrpc":"2.0","id":…,"result":{"ok":true}}`},
 		{ID: "scaffold.shutdown.exit", Row: "S19", needs: []string{"scaffold.shutdown.answer"}, run: func(t *trial) { s.exits(t, s.ended, scaffoldExit) }, Does: "waits for its end after `shutdown`",
@@ -284,7 +284,7 @@ func (s *scaffoldSuite) readTools(t *trial) {
 	t.passf("%s", plural(len(s.tools), "tool"))
 }
 
-func (s *scaffoldSuite) farewell(t *trial) {
+func (s *scaffoldSuite) answersShutdown(t *trial) {
 	d, a := s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), scaffoldReply})
 	if s.ended = d; d == nil {
 		return

@@ -125,7 +125,7 @@ func (s *scaffoldSuite) askTools(t *trial) {
 	case calls == 0:
 		t.skipf("it has no tools")
 	case failures != "":
-		t.warnf("%s; a tool's failure is better told as {\"success\":false,\"result\":…}", failures)
+		t.warnf("%s; report the failure of a tool as {\"success\":false,\"result\":…}", failures)
 	default:
 		t.passf("%s", plural(calls, "call"))
 	}
@@ -164,6 +164,6 @@ func (s *scaffoldSuite) unknownTool(t *trial) {
 	}
 	o, _ := rawjson.Parse(a.result) // without an object there is no success
 	if string(o.Get("success")) != "false" {
-		t.warnf("a tool that does not exist is answered as if it did: %s", shown(a.result))
+		t.warnf("a tool that does not exist is answered as if it existed: %s", shown(a.result))
 	}
 }

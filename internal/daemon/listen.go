@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 )
 
 // listenTCP listens on an address, and announces it to the sandbox, which keeps plugins from
@@ -49,12 +49,12 @@ func (p peers) Accept() (net.Conn, error) {
 // admits reports whether a caller may connect. It tells a process of the user why it is refused,
 // and another user's process nothing.
 func (p peers) admits(conn *net.UnixConn) bool {
-	err := doors.CheckCaller(conn)
+	err := daemonaccess.CheckCaller(conn)
 	if err == nil {
 		return true
 	}
 	p.log.Warn("connection to the socket refused", "err", err)
-	if errors.As(err, new(*doors.Refusal)) {
+	if errors.As(err, new(*daemonaccess.Refusal)) {
 		_, _ = io.WriteString(conn, sandboxed) // fits into the buffer of a new connection; an error means that the caller has gone
 	}
 	return false

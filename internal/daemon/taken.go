@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 )
 
 // A TakenError says which process uses the address or the socket that a daemon wants.
@@ -75,6 +75,6 @@ func isPatchbay(address string) bool {
 	if err != nil {
 		return false
 	}
-	known, err := doors.At(at)
+	known, err := daemonaccess.At(at)
 	return err == nil && known
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
@@ -68,7 +68,7 @@ func (s *share) accept() {
 
 // admit connects a guest with the server.
 func (s *share) admit(guest *net.UnixConn) error {
-	if err := doors.CheckCaller(guest); err != nil {
+	if err := daemonaccess.CheckCaller(guest); err != nil {
 		return err
 	}
 	inner, err := s.open()

@@ -131,8 +131,8 @@ func (h *Host) placeProblems() []placeProblem {
 	return all
 }
 
-// logPlaceProblems logs, once each, those of the problems that concern this host. The cause of each
-// may be a plugin on which a user relies.
+// logPlaceProblems logs, once each, the problems that concern this host. Each may keep the host
+// from a plugin on which a user relies.
 func (h *Host) logPlaceProblems(r *roster, all []placeProblem) {
 	for _, p := range all {
 		text, name := p.Path+": "+p.Message, p.of.Name()

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// configure replaces the user's config for a plugin. Values that are not in value are removed;
-// those that stay keep their place and their comments. A secret is shown as a placeholder: if the
+// configure replaces the user's config for a plugin. It removes settings that value lacks; the
+// others keep their place and their comments. A secret is shown as a placeholder: if the
 // placeholder comes back, the secret stays as it is.
 func (c *configEdit) configure(value json.RawMessage) error {
 	var want map[string]any

@@ -325,9 +325,9 @@ func TestConnectedGuards(t *testing.T) {
 	}
 }
 
-// TestABrokenGuardIsConnectedToAHookItLacks: if a plugin is broken, a table that connects a hook
-// which its manifest does not have, or to a point where the hook cannot be called, fails too. It is
-// not left out in silence.
+// TestABrokenGuardIsConnectedToAHookItLacks: a connection to a broken plugin fails even if the
+// plugin's manifest does not have the hook, or the hook cannot be called at the point. It is not
+// left out in silence.
 func TestABrokenGuardIsConnectedToAHookItLacks(t *testing.T) {
 	for name, point := range map[string]hook.Point{"postexec": hook.ToolBefore, "preexc": hook.ToolBefore, "preexec": hook.ToolAfter} {
 		t.Run(name, func(t *testing.T) {

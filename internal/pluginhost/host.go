@@ -68,7 +68,7 @@ type Host struct {
 type roster struct {
 	entries []*entry          // the plugins that were found and are needed, in order
 	names   census            // the names of all plugins that were found
-	closed  bool              // a name means only the entries, because the caller named their paths or directories
+	closed  bool              // names are looked up only among the entries, because the caller named their paths or directories
 	tools   map[string]*entry // by the tool's full name
 	kept    []keptEntry       // the entries that go on unchanged because their new files do not work
 
@@ -379,19 +379,19 @@ func (h *Host) shutdown() error {
 	entries := h.roster().entries
 	errs := make([]error, len(entries), len(entries)+1) // each goroutine owns one element
 	watch := h.stopWatch(entries)
-	var farewells sync.WaitGroup
+	var closing sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
 			if n := e.tally.Pending.Load(); n > 0 {
 				h.setup().Logger.Warn("the plugin is closed while calls to it are pending", "plugin", e.info.Name, "dialect", e.found.Dialect, "calls", n)
 			}
-			farewells.Go(func() {
+			closing.Go(func() {
 				defer watch.begin(e)()
 				errs[i] = e.end()
 			})
 		}
 	}
-	farewells.Wait()
+	closing.Wait()
 	if !h.guest {
 		errs = append(errs, h.procs.Close())
 	}

@@ -58,8 +58,9 @@ func (h *Host) suggestCapabilities(e *entry, err error) error {
 	return err
 }
 
-// lacking returns the capabilities for the files and programs that a message of a confined plugin
-// names, and that exist on this machine but not in its sandbox, or that it could not write.
+// lacking returns capabilities that a confined plugin probably needs, to judge by one of its
+// messages. It returns one for each file and program that the message names, if that exists on this
+// machine but not in the sandbox, or if the plugin could not write it.
 func (h *Host) lacking(e *entry, text string) []string {
 	if e.policy == nil || text == "" {
 		return nil
@@ -78,7 +79,7 @@ func (h *Host) lacking(e *entry, text string) []string {
 }
 
 // shows reports whether a plugin can already use the file or program of a capability, at its path
-// or at the one to which links lead.
+// or at the target of its links.
 func (e *entry) shows(g capability.Capability) bool {
 	start := g.Kind == capability.Exec && !e.policy.anyProgram
 	return e.mounts.show(g.Path, start) || e.mounts.show(realPath(g.Path), start)

@@ -75,8 +75,8 @@ type census []pluginNames
 // has reports whether the census has the plugin b.
 func (c census) has(b pluginNames) bool { return slices.ContainsFunc(c, b.isSame) }
 
-// withName returns the plugins with the name key: their place has the name, or they call themselves
-// so.
+// withName returns the plugins with the name key: it is the name of their place, or the name that
+// they call themselves.
 func (c census) withName(key string) census {
 	return c.matching(func(b pluginNames) bool { return b.hasName(key) })
 }

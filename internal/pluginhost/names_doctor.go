@@ -99,11 +99,11 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 		}
 		switch all, owners := r.names.withName(x.key), r.names.placed(x.key); {
 		case len(all) > 1:
-			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. What it restricts applies to all of them; "+
-				"what it grants goes to %s", len(all), all.list(x.key), owners.receiver()))
+			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. Its restrictions apply to all of them; "+
+				"its grants go to %s", len(all), all.list(x.key), owners.receiver()))
 		case len(all) == 1 && len(owners) == 0 && len(x.gives) > 0:
 			problems = append(problems, x.problemf("write it under ["+document.KeyPath("plugins", all[0].place)+"]",
-				"does not grant %s to %s, which only calls itself so", strings.Join(x.gives, " and "), all[0].path))
+				"does not grant %s to %s, because that is only the name that the plugin gives itself", strings.Join(x.gives, " and "), all[0].path))
 		}
 	}
 	return problems
@@ -115,7 +115,7 @@ func (c census) list(key string) string {
 	for _, b := range c {
 		part := b.path + " (" + b.dialect
 		if !b.placed(key) {
-			part += ", which only calls itself so"
+			part += ", which gives itself this name"
 		}
 		parts = append(parts, part+")")
 	}

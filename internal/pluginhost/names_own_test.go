@@ -70,7 +70,7 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 }
 
 // TestPythonFilesHaveTheirNames: a python plugin has the name of its file, even if another plugin
-// calls itself so.
+// gives itself that name.
 func TestPythonFilesHaveTheirNames(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	code := func(name, mark string) string {

@@ -89,7 +89,7 @@ func TestGrantsGoByThePlace(t *testing.T) {
 	}{
 		{rule: "the directory has the name", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"notes": "notes"}, ask: "notes", name: "notes", want: "secret token notes"},
-		{rule: "the plugin only calls itself so", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
+		{rule: "the plugin only gives itself the name", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "notes", name: "notes", want: "none none evil"},
 		{rule: "the directory's name, if the plugin calls itself otherwise", config: "[plugins.evil]\n" + gifts, secrets: "[plugins.evil]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "evil", name: "notes", want: "secret token evil"},
@@ -101,7 +101,7 @@ func TestGrantsGoByThePlace(t *testing.T) {
 			dirs: map[string]string{"notes": "notes", "kaged:notes": "other"}, ask: "other", name: "other", want: "none none kaged:notes"},
 		{rule: "two have the bare name: neither gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"notes": "notes"}, scaffold: []string{"notes"}, ask: "kaged:notes", name: "notes", want: "none none notes"},
-		{rule: "one has it, another calls itself so: the first gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
+		{rule: "one has it, another gives itself the name: the first gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"notes": "notes", "anotes": "notes"}, ask: "notes", name: "notes", want: "secret token notes"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -61,7 +61,7 @@ func (h *Host) Connectables() []Connectable {
 		}
 		c := Connectable{Plugin: e.info.Name, Dialect: e.found.Dialect}
 		for _, name := range e.plugin.Info().Hooks {
-			if points := h.meaningful(e, name); len(points) > 0 {
+			if points := h.connectablePoints(e, name); len(points) > 0 {
 				c.Hooks = append(c.Hooks, ConnectableHook{name, points})
 			}
 		}
@@ -72,8 +72,8 @@ func (h *Host) Connectables() []Connectable {
 	return list
 }
 
-// meaningful returns the points to which a hook can be connected.
-func (h *Host) meaningful(e *entry, name string) []hook.Point {
+// connectablePoints returns the points to which a hook can be connected.
+func (h *Host) connectablePoints(e *entry, name string) []hook.Point {
 	var points []hook.Point
 	for _, spec := range hook.Points() {
 		if _, err := h.connected(e, config.Connect{Plugin: e.info.Name, Hook: name, Point: string(spec.Point)}); err == nil {

@@ -109,15 +109,15 @@ func (h *Host) dismissMissing(in, notIn *roster) error {
 	if h.plugins.Load() != nil {
 		watch.tell = nil // the host is open, and no command waits for this
 	}
-	var farewells sync.WaitGroup
+	var closing sync.WaitGroup
 	for i, e := range in.entries {
 		if e.plugin != nil && !slices.Contains(notIn.entries, e) {
-			farewells.Go(func() {
+			closing.Go(func() {
 				defer watch.begin(e)()
 				errs[i] = e.end()
 			})
 		}
 	}
-	farewells.Wait()
+	closing.Wait()
 	return errors.Join(errs...)
 }

@@ -223,9 +223,9 @@ func (r *roster) at(f dialect.Found) *entry {
 }
 
 // mustReopen reports whether a plugin must be opened again. A plugin that did not work is tried
-// again if its files have changed. One for which there was no place is tried again too. A working
-// plugin handles changes of its files itself, unless it has no process that could, or
-// [Host.Restart] was called.
+// again if its files have changed. A plugin that was skipped because too many were running is tried
+// again too. A working plugin handles changes of its files itself, unless it has no process that
+// could, or [Host.Restart] was called.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)

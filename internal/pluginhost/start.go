@@ -99,7 +99,7 @@ func (e *entry) mostBeside() int {
 func (r *roster) skipSurplus() {
 	for _, e := range r.entries {
 		if most := e.mostBeside(); e.state == "" && most > 0 {
-			e.state, e.err = dialect.Skipped, dialect.WithFix(fmt.Errorf("%s allows at most %d plugins, and so many are running", e.found.Dialect, most),
+			e.state, e.err = dialect.Skipped, dialect.WithFix(fmt.Errorf("%s allows at most %d plugins, and that many are running", e.found.Dialect, most),
 				"disable one of them with `patchbay plugin disable NAME`, or remove it")
 		}
 	}

@@ -131,7 +131,7 @@ func (h *Host) examineTrust(e *entry) []Finding {
 	}
 	without, with := h.withheld(e)
 	if len(without) > 0 {
-		about("it wants "+strings.Join(without, ", ")+", which was not granted when it was recorded: it runs without that", "if you grant it: patchbay plugin trust "+program.Quote(e.names.place))
+		about("it wants "+strings.Join(without, ", ")+", which was not granted when it was recorded: it runs without that", "to grant it: patchbay plugin trust "+program.Quote(e.names.place))
 	}
 	if len(with) > 0 {
 		about("it declares "+strings.Join(with, ", ")+", which it did not declare when it was recorded: no sandbox keeps it from using that",

@@ -73,8 +73,9 @@ func (h *Host) wireHooks(r *roster) error {
 	return nil
 }
 
-// notReplaced returns the hooks without those that a connection replaces: a hook that is called
-// only by name, and is connected to its own point, is called there for every event.
+// notReplaced returns the hooks without those that a connection replaces. If a hook is called only
+// by name, and a connection puts it at its own point, the connected hook is called there for every
+// event, and replaces it.
 func notReplaced(hooks, connected []hook.Hook) []hook.Hook {
 	return slices.DeleteFunc(hooks, func(hk hook.Hook) bool {
 		return hk.ByName && slices.ContainsFunc(connected, func(c hook.Hook) bool {
@@ -185,8 +186,9 @@ func (e *entry) hooksAnyway(hk hook.Hook) bool {
 	return w != nil && slices.ContainsFunc(w.Hooks(), func(own hook.Hook) bool { return own.Name == hk.Name && own.Point == hk.Point && !own.ByName })
 }
 
-// connected returns a plugin's hook at the point of the table. A plugin that does not work may lack
-// the hook only because its files are faulty, so it never makes the table faulty: the hook fails.
+// connected returns a plugin's hook at the point of the table. If the plugin does not work, it
+// returns a hook that fails, and no error, even if the plugin seems to have no such hook: perhaps
+// only its files are faulty.
 func (h *Host) connected(e *entry, c config.Connect) (hook.Hook, error) {
 	if w := e.wiring(); w != nil {
 		if hk, err := h.connectAt(w, c.Hook, hook.Point(c.Point)); err == nil || e.plugin != nil {

@@ -181,8 +181,8 @@ func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
 	return nil
 }
 
-// damaged blames the archive for an entry that cannot be decompressed or ends too early. It returns
-// other errors unchanged.
+// damaged returns an error about the archive if an entry cannot be decompressed or ends too early.
+// It returns other errors unchanged.
 func damaged(err error) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zip.ErrChecksum) {

@@ -26,7 +26,7 @@ func download(ctx context.Context, s Source, to string, trusted *tls.Config) (er
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trusted, DisableKeepAlives: true},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if r.URL.Scheme != "https" || len(via) >= 5 {
-				return errors.New("it redirects to an address that is not https, or in circles")
+				return errors.New("it redirects to an address that is not https, or too often")
 			}
 			return nil
 		}}

@@ -88,12 +88,12 @@ func (f *Fetched) fill(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = f.pour(ctx, s)
+	err = f.copySource(ctx, s)
 	f.Notes = append(f.Notes, s.notes...)
 	return errors.Join(err, s.close())
 }
 
-func (f *Fetched) pour(ctx context.Context, s *sink) error {
+func (f *Fetched) copySource(ctx context.Context, s *sink) error {
 	switch f.Source.Kind {
 	case Directory:
 		f.o.tell("copying %s", f.Source.Path)
@@ -123,10 +123,10 @@ func (f *Fetched) pour(ctx context.Context, s *sink) error {
 		f.o.tell("unpacking it")
 		return unpack(ctx, s, archive)
 	}
-	return f.pourGit(ctx, s)
+	return f.copyRepository(ctx, s)
 }
 
-func (f *Fetched) pourGit(ctx context.Context, s *sink) (err error) {
+func (f *Fetched) copyRepository(ctx context.Context, s *sink) (err error) {
 	procs := proc.NewGroup(f.o.logger())
 	defer func() { err = errors.Join(err, procs.Close()) }()
 	g, err := newGit(ctx, procs, f.o.Environ, f.stage)

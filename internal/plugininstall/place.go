@@ -198,7 +198,7 @@ func (i *installation) checkNotTaken() error {
 			continue
 		}
 		if f.Place == i.plugin.Name || f.Name == i.plugin.Name {
-			return &TakenError{fmt.Sprintf("%s is the name of the plugin in %s, which this one would hide or be hidden by", i.plugin.Name, f.Path),
+			return &TakenError{fmt.Sprintf("%s is the name of the plugin in %s, too: one of the two would hide the other", i.plugin.Name, f.Path),
 				"remove or rename that one first"}
 		}
 		if f.Place != i.plugin.Name && i.plugin.found.Info != nil && i.plugin.found.Info.Name == f.Place {
@@ -230,7 +230,7 @@ func (i *installation) mayReplace() error {
 		return &TakenError{fmt.Sprintf("%s cannot be compared with the lock: %v", i.target, err), fix}
 	}
 	if changes := trust.Compare(i.before.Files, now); len(changes) > 0 {
-		return &TakenError{fmt.Sprintf("%s was changed since it was installed, which would be lost: %s", i.target, trust.Summary(changes)), fix}
+		return &TakenError{fmt.Sprintf("%s was changed since it was installed, and these changes would be lost: %s", i.target, trust.Summary(changes)), fix}
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (i *installation) roots(target, files string) []trust.Root {
 }
 
 // grant decides on the plugin's capabilities: a plugin that updates or replaces another gets only
-// those that the other one was granted.
+// those that were granted to the other.
 func (i *installation) grant() {
 	i.placed.Capabilities, i.placed.Withheld = i.plugin.Capabilities, []string{}
 	if i.before == nil || i.plugin.Capabilities == nil || !i.o.Update && !i.placed.Replaced {
@@ -410,8 +410,8 @@ func (i *installation) put() error {
 	return err
 }
 
-// between is called when the files of a plugin are in place, and the program that starts them is
-// not. Tests kill the process there.
+// between is called when the files of a plugin are in place, but not yet the program that starts
+// them. Tests kill the process there.
 var between = func() {}
 
 // swap puts the staged files in place, and the replaced ones where the staged ones were. back

@@ -61,8 +61,8 @@ func newSink(dir string) (*sink, error) {
 	return &sink{root: root, most: mostFiles, known: make(map[string]fs.FileMode), names: make(map[string]string)}, nil
 }
 
-// clean checks a name and removes parts without effect. ok is false for a name that is not
-// installed.
+// clean checks a name and removes parts without effect. ok is false for a file that is left out,
+// such as one in .git.
 func clean(name string) (cleaned string, ok bool, err error) {
 	trimmed := strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
 	switch {
@@ -86,7 +86,7 @@ func clean(name string) (cleaned string, ok bool, err error) {
 	for _, p := range parts {
 		switch {
 		case p == "" || p == "." || p == "..":
-			return "", false, hostile(name, "its name leads out of its directory, or in circles")
+			return "", false, hostile(name, "its name has a part that is empty, . or ..")
 		case len(p) > 255 || strings.HasSuffix(p, ".") || strings.HasSuffix(p, " "):
 			return "", false, hostile(name, "its name is not allowed on every system")
 		case strings.EqualFold(p, ".git"):

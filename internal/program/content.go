@@ -41,7 +41,7 @@ func (d *diagnosis) script(head []byte) (why, fix string) {
 	case !executable(line.path):
 		return "its interpreter " + line.path + " is not executable", "chmod +x " + Quote(line.path)
 	case env && strings.Contains(call.Name, " "):
-		return "its #! line gives env more than a name, which the kernel passes on as one word", "write #!" + line.path + " -S " + call.Name
+		return "the kernel passes all words after env in its #! line as one", "write #!" + line.path + " -S " + call.Name
 	case env && !hasSlash(call.Name) && inPath(call.Name, d.env) == "":
 		return "its interpreter " + call.Name + " is not in the PATH " + lookup(d.env, "PATH"), "install " + call.Name + ", or extend the PATH given to the plugin"
 	}

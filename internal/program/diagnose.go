@@ -55,10 +55,10 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// Uninterpreted says why the interpreter of a script would not start in an environment, that a text
-// has no #! line, or that the file is empty. It returns nil if the file is something else, or if no
-// problem is visible. If the #! line names env, the start succeeds, and env fails afterwards
-// because it does not find the interpreter. Uninterpreted sees that before the start.
+// Uninterpreted returns an error if the interpreter of a script would not start in an environment,
+// if a text has no #! line, or if the file is empty. It returns nil if the file is something else,
+// or if no problem is visible. If the #! line names env, the start succeeds, and env fails
+// afterwards because it does not find the interpreter. Uninterpreted sees that before the start.
 func Uninterpreted(path string, env []string) *StartError {
 	d := diagnosis{path: path, env: env}
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {

@@ -65,7 +65,7 @@ func TestStartErrors(t *testing.T) {
 func TestDiagnoseThroughEnv(t *testing.T) {
 	for line, why := range map[string]string{
 		"#!/usr/bin/env nonesuch\n":    "its interpreter nonesuch is not in the PATH /usr/bin:/bin",
-		"#!/usr/bin/env sh -e\n":       "its #! line gives env more than a name, which the kernel passes on as one word",
+		"#!/usr/bin/env sh -e\n":       "the kernel passes all words after env in its #! line as one",
 		"#!/usr/bin/env sh\r\n":        "its #! line ends in a carriage return: the file has Windows line ends",
 		"#!/usr/bin/env -S none -u\n":  "its interpreter none is not in the PATH /usr/bin:/bin",
 		"#!/usr/bin/env sh\necho fine": "no reason is visible",

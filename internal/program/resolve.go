@@ -25,8 +25,8 @@ type Command struct {
 	Argv []string // with argv[0]
 	File string   // the program as found, for messages
 
-	// Privileged says that the kernel gives it more rights than the host has, unless it is held at
-	// its start as by a debugger.
+	// Privileged says that the kernel gives it more rights than the host has. A program that is
+	// traced from its start, as by a debugger, does not get them.
 	Privileged bool
 }
 

@@ -48,7 +48,7 @@ func Table(w io.Writer, rows [][]Cell, o Options) error {
 }
 
 // TableWidth returns how many columns of the screen a table needs if every text that is wider than
-// most columns is cut to that width.
+// the width most is cut to it.
 func TableWidth(rows [][]Cell, most int) int {
 	rows = safeRows(rows)
 	widths := columnWidths(rows)

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
 )
@@ -117,11 +117,11 @@ func destinations(grants []capability.Capability) []broker.Grant {
 	return list
 }
 
-// ownDoor returns why a plugin may not connect to an address, whatever it was granted: a Patchbay
-// daemon that listens there would let the plugin in and run its code outside the sandbox. It
-// returns "" if no daemon listens there.
-func ownDoor(addr netip.AddrPort) string {
-	found, err := doors.At(addr)
+// whyRefused returns why a plugin may not connect to an address, whatever it was granted: a
+// Patchbay daemon that listens there would run the plugin's code outside the sandbox. It returns ""
+// if no daemon listens there.
+func whyRefused(addr netip.AddrPort) string {
+	found, err := daemonaccess.At(addr)
 	switch {
 	case err != nil:
 		return "where a Patchbay daemon may listen, which no plugin in a sandbox may use: " + err.Error()

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/daemonaccess"
 	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
@@ -258,7 +258,7 @@ func (s *session) serve(sockets []*os.File) error {
 		return errors.Join(err, closeFiles(sockets))
 	}
 	s.taken += len(sockets)
-	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, Refused: ownDoor, Here: doors.Here, OnDenied: o.OnDenied, Log: o.Log,
+	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, Refused: whyRefused, Here: daemonaccess.Here, OnDenied: o.OnDenied, Log: o.Log,
 		Take: s.descriptors.Take, Give: s.descriptors.Give})
 	for i, f := range sockets {
 		if err := s.serveOne(i, f); err != nil {

@@ -146,7 +146,7 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 		m = m.clone()
 		return false, c.relievable(0, func() error { return c.greet(ctx, m) })
 	case string(m.method) == "shutdown" && c.session.dialect != MCP:
-		return true, c.reply(m.id, c.farewell(), nil)
+		return true, c.reply(m.id, c.shutdownResult(), nil)
 	case (*speaker).alone():
 		return false, c.here(ctx, *speaker, m)
 	}
@@ -248,8 +248,8 @@ func (c *conversation) cancelled(m message) {
 	}
 }
 
-// farewell returns the result of shutdown.
-func (c *conversation) farewell() []byte {
+// shutdownResult returns the result of shutdown.
+func (c *conversation) shutdownResult() []byte {
 	if c.session.dialect == Scaffold {
 		return []byte(`{"ok":true}`)
 	}

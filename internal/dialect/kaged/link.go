@@ -163,9 +163,9 @@ func (p *plugin) hello() *hello {
 	return h
 }
 
-// farewell sends shutdown, closes stdin and then stops the process: docs/protocols/kaged.md, row
+// shutDown sends shutdown, closes stdin and then stops the process: docs/protocols/kaged.md, row
 // K84. allowance limits the answer and the exit together.
-func (l *link) farewell(ctx context.Context, allowance time.Duration) (exit proc.Exit, answer error) {
+func (l *link) shutDown(ctx context.Context, allowance time.Duration) (exit proc.Exit, answer error) {
 	deadline := time.Now().Add(allowance)
 	callCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -215,7 +215,7 @@ func (p *plugin) call(ctx context.Context, method string, params json.RawMessage
 }
 
 // send sends one request to the current process. All requests go through it except those of the
-// handshake and of the farewell. The caller has entered the gate.
+// handshake and of the shutdown. The caller has entered the gate.
 func (p *plugin) send(ctx context.Context, method string, params json.RawMessage, split bool) (result wire.Result, err error) {
 	l, err := p.kept.Get()
 	if err != nil {

@@ -230,7 +230,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	p.beating.Wait()
 	p.kept.Stop(func(l *link, _ *proc.Process) {
 		began := time.Now()
-		exit, answer := l.farewell(ctx, p.manifest.ShutdownTimeout)
+		exit, answer := l.shutDown(ctx, p.manifest.ShutdownTimeout)
 		if answer != nil {
 			p.log.Warn("plugin did not answer shutdown", "err", inTime(answer), "exit", exit.String(), "dur", time.Since(began))
 		}

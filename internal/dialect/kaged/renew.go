@@ -67,7 +67,7 @@ func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	p.given.Store(&s)
 	outcome := p.renewal.expect()
 	if l, err := p.kept.Get(); err == nil { // otherwise it is down, and will be started with the new configuration
-		_, _ = l.farewell(ctx, p.manifest.ShutdownTimeout) // the loop that keeps the process learns how it ended
+		_, _ = l.shutDown(ctx, p.manifest.ShutdownTimeout) // the loop that keeps the process learns how it ended
 	}
 	select {
 	case err := <-outcome:

@@ -193,12 +193,12 @@ func (p *plugin) Close(ctx context.Context) error {
 	p.spawning.Lock()
 	p.end()
 	p.spawning.Unlock()
-	var farewells sync.WaitGroup
+	var closing sync.WaitGroup
 	if second != nil {
-		farewells.Go(func() { second.close(ctx) })
+		closing.Go(func() { second.close(ctx) })
 	}
 	p.main.close(ctx)
-	farewells.Wait()
+	closing.Wait()
 	p.work.Wait()
 	return nil
 }

@@ -127,7 +127,7 @@ func outdated(problems []dialect.Problem) error {
 	return nil
 }
 
-// unsupportedVersion begins the message of that problem.
+// unsupportedVersion begins the message about a manifest for another major version.
 const unsupportedVersion = "plugin.protocol_version: unsupported protocol version"
 
 // upgrade is the fix for a plugin that speaks another version of the protocol.

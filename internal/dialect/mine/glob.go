@@ -29,8 +29,9 @@ func warnOfPattern(t *document.Table, pattern string) {
 	}
 }
 
-// oddIn returns the first character of a pattern that means something elsewhere, and nothing here.
-// It returns "/" for a path, and "[!" for a class that is negated as in a shell.
+// oddIn returns the first character of a pattern that is special in a shell or a regular
+// expression, but not here. It returns "/" for a path, and "[!" for a class that is negated as in a
+// shell.
 func oddIn(pattern string) string {
 	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "./") {
 		return "/"

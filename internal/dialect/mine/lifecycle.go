@@ -25,7 +25,7 @@ func (p *plugin) greet() {
 // event, so that it delays the exit only once. Then Close stops the processes of standby.
 func (p *plugin) Close(ctx context.Context) error {
 	var err error
-	p.farewell.Do(func() {
+	p.closing.Do(func() {
 		p.greeting.Wait() // ends within lifecycleTimeout
 		if !p.hung {
 			_ = p.tell(ctx, eventShutdown) // it is in the log
@@ -49,7 +49,7 @@ func (p *plugin) tell(ctx context.Context, event string) error {
 	return err
 }
 
-// errSlow is the cause of the end of a lifecycle event that took too long.
+// errSlow ends a lifecycle event that takes too long.
 var errSlow = errors.New("no end within")
 
 func (p *plugin) lifecycle(ctx context.Context, event string) (*proc.Result, error) {
@@ -83,8 +83,8 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 }
 
 // checkHealth sends the event health. The status has an error if the plugin reports one or cannot
-// be started. Any other failure is only a doubt, because a plugin need not know this event. A
-// plugin that exits with 0 and only does not say that it is ok has neither an error nor a doubt.
+// be started. Any other failure is only a doubt, because a plugin need not know this event. If the
+// plugin exits with 0 and does not say that it is ok, the status has neither an error nor a doubt.
 func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {

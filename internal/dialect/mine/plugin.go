@@ -28,7 +28,7 @@ type plugin struct {
 	standby  *proc.Standby                  // nil: no processes are started ahead
 	greeting sync.WaitGroup                 // waits for the event init
 	hung     bool                           // init took too long; valid after greeting
-	farewell sync.Once                      // runs Close once
+	closing  sync.Once                      // runs Close once
 	health   atomic.Pointer[dialect.Status] // the result of the last check; nil: there was none
 
 	// outdated is set once the plugin has refused the protocol's version. It is not called again:

@@ -93,12 +93,12 @@ func (i *interpreter) answers(ctx context.Context) bool {
 
 // kill ends an interpreter that does not answer. SIGTERM makes it write its stacks.
 func (i *interpreter) kill() {
-	i.process.Stop(context.Background(), proc.Ladder{Term: lastWords})
+	i.process.Stop(context.Background(), proc.Ladder{Term: stacksTime})
 }
 
 // closeStdin closes the interpreter's stdin, which makes it exit.
 func (i *interpreter) closeStdin(ctx context.Context) {
-	i.process.Stop(ctx, proc.Ladder{Stdin: farewell, Term: lastWords})
+	i.process.Stop(ctx, proc.Ladder{Stdin: exitTime, Term: stacksTime})
 }
 
 // close stops reading. The process has ended already.

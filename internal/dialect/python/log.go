@@ -74,8 +74,8 @@ func saidBy(stderr string, names ...string) string {
 // stderrTail is how much of its stderr a [proc.Process] stores.
 const stderrTail = 4 << 10
 
-// voiceOf returns the logger of the plugin with that name in the runner's log. If a closed plugin
-// had the same name, it is that of the open one.
+// voiceOf returns the logger of the plugin with that name in the runner's log. If an open and a
+// closed plugin have the same name, it returns that of the open one.
 func (r *runner) voiceOf(name string) *slog.Logger {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,8 @@ const (
 	// handlerLimit is that of docs/protocols/python.md, row P37.
 	handlerLimit = 5 * time.Second
 	// grace is how much longer than a handler's limit the host waits for the runner to report a
-	// timeout, and how long it waits for a ping. An interpreter that does neither is blocked.
+	// timeout, and how long it waits for a ping. An interpreter that neither reports nor answers is
+	// blocked.
 	grace = 500 * time.Millisecond
 	// startTimeout bounds the start of an interpreter on a busy machine. It usually takes a tenth
 	// of a second.
@@ -24,11 +25,11 @@ const (
 	// restartPause is the longest pause before an interpreter that keeps crashing is started again.
 	// The other plugins need the interpreter.
 	restartPause = 5 * time.Second
-	// farewell is how long handlers and atexit functions may run when the last plugin is closed:
+	// exitTime is how long handlers and atexit functions may run when the last plugin is closed:
 	// docs/protocols/python.md, row P12.
-	farewell = 2 * time.Second
-	// lastWords is how long a blocked interpreter may take, after SIGTERM, to write its stacks.
-	lastWords = 500 * time.Millisecond
+	exitTime = 2 * time.Second
+	// stacksTime is how long a blocked interpreter may take, after SIGTERM, to write its stacks.
+	stacksTime = 500 * time.Millisecond
 	// lookEvery is how often a file is checked for changes, in addition to the start of every turn.
 	lookEvery = 500 * time.Millisecond
 	// replaceWait is how long a file may be missing while an editor replaces it.

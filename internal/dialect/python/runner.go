@@ -189,8 +189,8 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 }
 
 // overdue handles a call without an answer. The runner itself enforces a handler's limit. If the
-// interpreter is silent after that limit, it is blocked: it is restarted, and the request goes on:
-// docs/protocols/python.md, row P40.
+// interpreter is silent after that limit, it is blocked. Then it is restarted, and the request goes
+// on: docs/protocols/python.md, row P40.
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
 	if i.answers(ctx) {
 		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))

@@ -90,8 +90,8 @@ func (n *Nodes) boot(i int) {
 	}
 }
 
-// Restart starts a killed server again, and waits until it has its streams. (A server that is ended
-// while it opens them leaves some of them open.)
+// Restart starts a killed server again, and waits until it has its streams. Without the wait, a
+// test that ends the server while it opens them would leave some of them open.
 func (n *Nodes) Restart(i int) {
 	n.t.Helper()
 	n.boot(i)
@@ -121,8 +121,8 @@ func (n *Nodes) countStreams(i int) int {
 	return info.Streams
 }
 
-// Leader returns the server that leads a stream, which is named as on the server. It waits while a
-// leader is elected.
+// Leader returns the server that leads a stream. stream is its name on the server. Leader waits
+// while a leader is elected.
 func (n *Nodes) Leader(stream string) (leader int) {
 	n.t.Helper()
 	n.await("the stream has a leader", func() bool {

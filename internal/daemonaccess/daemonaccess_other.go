@@ -1,6 +1,6 @@
 //go:build !linux
 
-package doors
+package daemonaccess
 
 import (
 	"io"
@@ -11,8 +11,8 @@ import (
 
 // Announce only wraps the listener: there is no sandbox on this system, and so no broker that looks
 // for daemons.
-func Announce(l *net.TCPListener) (*Door, error) {
-	return &Door{TCPListener: l, name: io.NopCloser(strings.NewReader(""))}, nil
+func Announce(l *net.TCPListener) (*Listener, error) {
+	return &Listener{TCPListener: l, name: io.NopCloser(strings.NewReader(""))}, nil
 }
 
 // At returns false: there is no broker on this system.

@@ -1,4 +1,4 @@
-package doors
+package daemonaccess
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package doors
+package daemonaccess
 
 import (
 	"bufio"
@@ -17,14 +17,14 @@ import (
 // namePrefix begins the name of an announcement. The address follows, and then a random part.
 // Without that, another program could take the name first and keep the daemon from announcing
 // itself.
-const namePrefix = "patchbay-door/"
+const namePrefix = "patchbay-daemon/"
 
 // Announce tells every process that can connect to a listener that the listener is a daemon's. For
 // that it binds an abstract Unix socket whose name contains the address. /proc/net/unix lists all
 // such names in the network namespace, of all users, and the kernel removes a name with its
 // process. Announce closes connections that were made before the announcement, because a broker
 // that made one could not have seen it.
-func Announce(l *net.TCPListener) (*Door, error) {
+func Announce(l *net.TCPListener) (*Listener, error) {
 	local, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
 		return nil, fmt.Errorf("the listener's address is a %T", l.Addr())
@@ -36,7 +36,7 @@ func Announce(l *net.TCPListener) (*Door, error) {
 	if err := closeWaiting(l); err != nil {
 		return nil, errors.Join(err, name.Close())
 	}
-	return &Door{TCPListener: l, name: name}, nil
+	return &Listener{TCPListener: l, name: name}, nil
 }
 
 // bindName binds an abstract socket. It does not listen, so no process can connect to it.
@@ -82,9 +82,9 @@ func At(addr netip.AddrPort) (bool, error) {
 	}
 	addr = clean(addr)
 	found := false
-	err = announced(func(door netip.AddrPort) {
-		same := door.Addr() == addr.Addr() || door.Addr().IsUnspecified() || addr.Addr().IsUnspecified()
-		found = found || same && door.Port() == addr.Port()
+	err = announced(func(daemon netip.AddrPort) {
+		same := daemon.Addr() == addr.Addr() || daemon.Addr().IsUnspecified() || addr.Addr().IsUnspecified()
+		found = found || same && daemon.Port() == addr.Port()
 	})
 	return found, err
 }
@@ -103,8 +103,8 @@ func announced(f func(netip.AddrPort)) error {
 			continue
 		}
 		text, _, _ := strings.Cut(name, "/")
-		if door, err := netip.ParseAddrPort(text); err == nil { // otherwise another program chose a similar name
-			f(clean(door))
+		if daemon, err := netip.ParseAddrPort(text); err == nil { // otherwise another program chose a similar name
+			f(clean(daemon))
 		}
 	}
 	return lines.Err()

@@ -69,9 +69,10 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
 
-// TestOurOwnDoors: no plugin in a sandbox gets more than a refusal from a daemon, whichever process
-// runs the plugin and whatever its capabilities are. All other programs reach the daemons.
-func TestOurOwnDoors(t *testing.T) {
+// TestNoSandboxReachesADaemon: no plugin in a sandbox gets more than a refusal from a daemon,
+// whichever process runs the plugin and whatever its capabilities are. All other programs reach the
+// daemons.
+func TestNoSandboxReachesADaemon(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	users := []int{os.Geteuid()}
@@ -99,7 +100,7 @@ type daemonGroup struct {
 
 func newDaemonGroup(t *testing.T, user int) *daemonGroup {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "doors-")
+	dir, err := os.MkdirTemp("", "daemon-access-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package doors
+package daemonaccess
 
 import (
 	"io"
@@ -31,16 +31,16 @@ func unknown(reason string) *Refusal {
 	return &Refusal{Reason: "cannot tell whether the caller is in a sandbox: " + reason}
 }
 
-// A Door is a listener that is announced as a daemon's.
-type Door struct {
+// A Listener is the listener of a daemon, whose address is announced.
+type Listener struct {
 	*net.TCPListener
 	name io.Closer // the announcement
 }
 
 // Close closes the listener first, and then withdraws the announcement.
-func (d *Door) Close() error {
-	err := d.TCPListener.Close()
-	if nameErr := d.name.Close(); err == nil {
+func (l *Listener) Close() error {
+	err := l.TCPListener.Close()
+	if nameErr := l.name.Close(); err == nil {
 		err = nameErr
 	}
 	return err

@@ -1,6 +1,6 @@
-// Package doors keeps plugins in Patchbay's sandboxes away from the daemon's HTTP address and from
-// the sockets between processes of one user. A plugin that could call the daemon could save another
-// plugin, and have that run outside of its sandbox.
+// Package daemonaccess keeps plugins in Patchbay's sandboxes away from the daemon's HTTP address
+// and from the sockets between processes of one user. A plugin that could call the daemon could
+// save another plugin, and have that run outside of its sandbox.
 //
 // A plugin can get there in two ways. Each is closed at the place where the plugin can be
 // recognised.
@@ -22,8 +22,8 @@
 // bubblewrap, containers) have no such ancestor, and their processes are served.
 //
 // If it cannot be determined whether a caller is in a sandbox, the caller is refused, and the
-// [Refusal] says why. docs/decisions/0015-our-own-doors.md has the reasons for this design.
+// [Refusal] says why. docs/decisions/0015-callers-of-the-daemon.md has the reasons for this design.
 //
 // The package knows neither HTTP nor plugins, and reads no configuration. On systems other than
 // Linux there is no sandbox, and no caller is refused.
-package doors
+package daemonaccess

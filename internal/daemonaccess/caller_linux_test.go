@@ -1,4 +1,4 @@
-package doors
+package daemonaccess
 
 import (
 	"bytes"
@@ -235,7 +235,7 @@ func TestCallersBesideASandbox(t *testing.T) {
 // program returns a copy of this program that every user can start.
 func program(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "doors-test-")
+	dir, err := os.MkdirTemp("", "daemon-access-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

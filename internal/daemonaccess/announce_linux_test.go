@@ -1,4 +1,4 @@
-package doors
+package daemonaccess
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
-func announce(t *testing.T, address string) *Door {
+func announce(t *testing.T, address string) *Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
