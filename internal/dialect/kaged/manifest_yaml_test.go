@@ -18,10 +18,10 @@ func TestYAMLThatIsNotAManifest(t *testing.T) {
 		{"a word", "tiny", "1:1: the manifest must be a mapping of fields, got a string"},
 		{"not UTF-8", "name: tiny\nversion: \xff\n", "2:10: the manifest is not UTF-8"},
 		{"a control character", "name: tiny\nversion: \x00\n", "2:10: the manifest has a control character"},
-		{"a list without its end", "name: [tiny\n", "1:7: not valid YAML: sequence end token ']' not found"},
-		{"a quote without its end", "name: \"tiny\n", "1:7: not valid YAML: could not find end character of double-quoted text"},
-		{"a tab for an indent", "env:\n\tA: b\n", "2:1: not valid YAML: found character '\t' that cannot start any token"},
-		{"two values", "name: a: b\n", "1:7: not valid YAML: mapping value is not allowed in this context"},
+		{"a list without its end", "name: [tiny\n", "1:7: not valid YAML: sequence end token ']' not found; check quotes, brackets and indentation there"},
+		{"a quote without its end", "name: \"tiny\n", "1:7: not valid YAML: could not find end character of double-quoted text; check quotes, brackets and indentation there"},
+		{"a tab for an indent", "env:\n\tA: b\n", "2:1: not valid YAML: found character '\t' that cannot start any token; check quotes, brackets and indentation there"},
+		{"two values", "name: a: b\n", "1:7: not valid YAML: mapping value is not allowed in this context; check quotes, brackets and indentation there"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			_, problems := kaged.ParseManifest("", []byte(tc.yaml))
@@ -137,7 +137,7 @@ func TestHostileManifestsAreRefusedQuickly(t *testing.T) {
 		{"blank lines", "a: |\n  " + strings.Repeat("\n", 500_000), "27:1: the manifest has too many blank lines in a row"},
 		{"tabs in quotes", "a: \"" + strings.Repeat("\tx", 500_000), "1:45: the manifest has too many tabs in long lines"},
 		{"angles", "a: " + strings.Repeat("<", 500_000), `1:104: the manifest has too many "<" in a row`},
-		{"open brackets", strings.Repeat("[", 500_000), "1:100001: the manifest has too much punctuation for a manifest"},
+		{"open brackets", strings.Repeat("[", 500_000), "1:100001: the manifest has too much punctuation"},
 		{"many keys", strings.Repeat("a:\n", 30_000), "10001:1: the manifest is too long: more than 20000 words and signs"},
 		{"deep brackets", "a: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 			"1:259: nested too deep: more than 64 levels"},
