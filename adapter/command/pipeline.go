@@ -1,9 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -164,7 +167,11 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	if err := c.read(out.Payload); err != nil {
 		return false, fmt.Errorf("%s: %s: plugins left a payload that is not a command: %.200q", c.Name, point, out.Payload)
 	}
-	if point == hook.CommandAfter {
+	if point != hook.CommandAfter {
+		if err := passable(c, out); err != nil {
+			return false, err
+		}
+	} else {
 		c.Name = name // the command has run: the plugins at command.done get its real name
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
@@ -172,6 +179,26 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 		return false, &Refused{Command: c.Name, Point: point, Plugin: out.By, Reason: out.Reason, Suggest: out.Suggest, Failure: out.Failure()}
 	}
 	return stopped, nil
+}
+
+// passable returns an error if a plugin has put a NUL byte into the command or into an argument. The
+// system would refuse to start any program with it, without naming a plugin.
+func passable(c *Command, out *hook.Outcome) error {
+	words := append([]string{c.Name}, c.Args...)
+	at := slices.IndexFunc(words, func(word string) bool { return strings.ContainsRune(word, 0) })
+	if at < 0 {
+		return nil
+	}
+	for i := range slices.Backward(out.Steps) {
+		s := &out.Steps[i]
+		for _, change := range s.Diff() {
+			if bytes.Contains(change.New, []byte(`\u0000`)) {
+				return &hook.Error{Plugin: s.Plugin, Dialect: s.Dialect, Hook: s.Hook, Point: out.Point, Kind: hook.Unknown,
+					Err: fmt.Errorf("it put a NUL byte into the command line, and no program can get one: %.200q; tell its author, or disable the plugin", words[at])}
+			}
+		}
+	}
+	return nil
 }
 
 func (p *Pipeline) now() time.Time {
