@@ -181,8 +181,8 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	return stopped, nil
 }
 
-// passable returns an error if a plugin has put a NUL byte into the command or into an argument. The
-// system would refuse to start any program with it, without naming a plugin.
+// passable returns an error if a plugin has put a NUL byte into the command or into an argument.
+// The system would refuse to start any program with it, without naming a plugin.
 func passable(c *Command, out *hook.Outcome) error {
 	words := append([]string{c.Name}, c.Args...)
 	at := slices.IndexFunc(words, func(word string) bool { return strings.ContainsRune(word, 0) })
