@@ -193,13 +193,22 @@ func passable(c *Command, out *hook.Outcome) error {
 		s := &out.Steps[i]
 		for _, change := range s.Diff() {
 			if bytes.Contains(change.New, []byte(`\u0000`)) {
-				return &hook.Error{Plugin: s.Plugin, Dialect: s.Dialect, Hook: s.Hook, Point: out.Point, Kind: hook.Unknown,
-					Err: fmt.Errorf("it put a NUL byte into the command line, and no program can get one: %.200q; tell its author, or disable the plugin", words[at])}
+				return &hook.Error{Plugin: s.Plugin, Dialect: s.Dialect, Hook: s.Hook, Point: out.Point, Kind: hook.Unknown, Err: nulError(words[at])}
 			}
 		}
 	}
 	return nil
 }
+
+// A nulError is a word of a command line that has a NUL byte.
+type nulError string
+
+func (e nulError) Error() string {
+	return fmt.Sprintf("it put a NUL byte into the command line, and no program can get one: %.200q; %s", string(e), e.Fix())
+}
+
+// Fix returns what the user can do about it.
+func (nulError) Fix() string { return "tell its author, or disable the plugin" }
 
 func (p *Pipeline) now() time.Time {
 	if p.Now == nil {
