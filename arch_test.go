@@ -80,7 +80,7 @@ var leaves = map[string]struct {
 	"internal/engine/blocks":  {[]string{"internal/atomicfile", "internal/filestate", "internal/plainfile"}, "it only handles files, and never talks to a server"},
 	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "it is only a file format, and never talks to a server"},
 	"internal/places":         {[]string{"internal/capability", "internal/config", "internal/editfile", "internal/localsock", "internal/project", "internal/sandbox"}, "it is only a list of places"},
-	"internal/model":          {[]string{"internal/config", "rawjson", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "it knows messages, and no sessions"},
+	"internal/model":          {[]string{"internal/config", "rawjson", "internal/document", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "it knows messages, and no sessions"},
 	"internal/plugindev":      {[]string{"hook", "internal/config", "internal/dialect", "internal/nearest", "internal/pluginhost", "internal/render", "internal/schema/sample", "rawjson"}, "it reports what happens to a plugin, and draws no screen"},
 	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/nearest", "internal/pause", "internal/proc", "rawjson"}, "it sends messages, and knows no jobs"},
 	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, and not what they hold a lease of"},
@@ -157,6 +157,9 @@ type privilege struct {
 // run time.
 const linkerWhy = "it makes the linker keep every exported method of the program, 6 MB of them: see docs/decisions/0017-what-the-linker-drops.md"
 
+// readerWhy is the reason against libraries that decode documents.
+const readerWhy = "one package reads the files that people write, so that every mistake has its line, its column and its fix"
+
 var privileges = []privilege{
 	{"os/exec", nil, anyDir("internal/proc", "internal/plugtest", "examples"),
 		"one package starts every child process, so that none lacks its group, its guardian or its environment"},
@@ -169,6 +172,10 @@ var privileges = []privilege{
 	{"text/template", nil, nowhere, linkerWhy},
 	{"html/template", nil, nowhere, linkerWhy},
 	{"net/rpc", nil, nowhere, linkerWhy},
+	{"github.com/goccy/go-yaml", nil, nowhere, readerWhy},
+	{"github.com/goccy/go-yaml/parser", nil, anyDir("internal/document"), readerWhy},
+	{"github.com/pelletier/go-toml/v2", nil, anyDir("internal/document", "internal/editfile"),
+		readerWhy + " (editfile decodes only to check that an edit changed one value)"},
 }
 
 // initIn are the folders that may have an init function.
@@ -249,6 +256,9 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"internal/proc/a.go", `import "os/exec"`, ""},
 		{"internal/cli/a.go", `import "text/template"`, "internal/cli must not use text/template"},
 		{"internal/cli/a_test.go", `import "text/template"`, ""},
+		{"internal/model/a.go", `import "github.com/goccy/go-yaml"`, "internal/model must not use github.com/goccy/go-yaml"},
+		{"internal/document/a.go", `import "github.com/goccy/go-yaml/parser"`, ""},
+		{"internal/trust/a.go", `import "github.com/pelletier/go-toml/v2"`, "internal/trust must not use github.com/pelletier/go-toml/v2"},
 		{"a.go", `import "os"; var _ = os.Args`, ". must not use os.Args"},
 		{"a.go", `import system "os"; func f() { system.Exit(1) }`, ". must not use os.Exit"},
 		{"a.go", `import "os"; var _ = os.Getpid`, ""},

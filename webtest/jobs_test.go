@@ -1,6 +1,8 @@
 package webtest
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -51,4 +53,21 @@ func TestFailedRun(t *testing.T) {
 	p.see("given_up")
 	p.picture("run-failed")
 	p.checkAxe()
+}
+
+// Two broken agents whose folders have the same name are both listed.
+func TestBrokenTwins(t *testing.T) {
+	s := newSite(t, func(home string) {
+		for _, dir := range []string{".config/patchbay/agents/twin", ".config/dotagent/agents/twin"} {
+			file := filepath.Join(home, dir, "agent.toml")
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte("[agent\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	p := newTab(t, s, "/jobs")
+	p.until("both to be listed", `document.querySelectorAll('[data-job="twin/"]').length === 2`)
 }

@@ -1,9 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -164,7 +167,11 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	if err := c.read(out.Payload); err != nil {
 		return false, fmt.Errorf("%s: %s: plugins left a payload that is not a command: %.200q", c.Name, point, out.Payload)
 	}
-	if point == hook.CommandAfter {
+	if point != hook.CommandAfter {
+		if err := passable(c, out); err != nil {
+			return false, err
+		}
+	} else {
 		c.Name = name // the command has run: the plugins at command.done get its real name
 	}
 	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
@@ -173,6 +180,35 @@ func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err e
 	}
 	return stopped, nil
 }
+
+// passable returns an error if a plugin has put a NUL byte into the command or into an argument.
+// The system would refuse to start any program with it, without naming a plugin.
+func passable(c *Command, out *hook.Outcome) error {
+	words := append([]string{c.Name}, c.Args...)
+	at := slices.IndexFunc(words, func(word string) bool { return strings.ContainsRune(word, 0) })
+	if at < 0 {
+		return nil
+	}
+	for i := range slices.Backward(out.Steps) {
+		s := &out.Steps[i]
+		for _, change := range s.Diff() {
+			if bytes.Contains(change.New, []byte(`\u0000`)) {
+				return &hook.Error{Plugin: s.Plugin, Dialect: s.Dialect, Hook: s.Hook, Point: out.Point, Kind: hook.Unknown, Err: nulError(words[at])}
+			}
+		}
+	}
+	return nil
+}
+
+// A nulError is a word of a command line that has a NUL byte.
+type nulError string
+
+func (e nulError) Error() string {
+	return fmt.Sprintf("it put a NUL byte into the command line, and no program can get one: %.200q; %s", string(e), e.Fix())
+}
+
+// Fix returns what the user can do about it.
+func (nulError) Fix() string { return "tell its author, or disable the plugin" }
 
 func (p *Pipeline) now() time.Time {
 	if p.Now == nil {

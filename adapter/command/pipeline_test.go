@@ -122,6 +122,19 @@ func TestStages(t *testing.T) {
 		}
 		j.check(t, "parse c a null", "execute c a null", `show c a "out"`, `done c "out"`)
 	})
+	t.Run("a NUL byte in the command line is an error that names the plugin", func(t *testing.T) {
+		var j journal
+		guilty := on(hook.CommandBefore, hook.Reply{Set: set("args", `["b","c\u0000"]`)})
+		guilty.Plugin = "guilty"
+		err := runWith(t, &j, guilty, on(hook.CommandBefore, hook.Reply{Set: set("flags", `{"x":"y"}`)}))
+		const want = `plugin guilty (mine) h at command.before: it put a NUL byte into the command line, and no program can get one: "c\x00"`
+		if failed, ok := errors.AsType[*hook.Error](err); !ok || !strings.HasPrefix(failed.Error(), want) {
+			t.Errorf("error %v", err)
+		}
+		if len(j.events) != 2 || j.events[0] != "parse c a null" {
+			t.Errorf("the command ran: %q", j.events)
+		}
+	})
 	t.Run("a plugin answers in the command's place", func(t *testing.T) {
 		var j journal
 		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Verdict: hook.Stop, Set: set("result", `"mine"`)})); err != nil {

@@ -122,7 +122,7 @@ type Inspect interface {
 	// Recording writes the events of a turn as the file that `trace replay` reads. If it returns
 	// ErrNoTurn it has written nothing.
 	Recording(ctx context.Context, session, turn string, to io.Writer) error
-	Pipeline(ctx context.Context) (Pipeline, error)
+	Pipeline(ctx context.Context) (any, error)
 	Health(ctx context.Context) (report any, ok bool)
 }
 

@@ -21,7 +21,9 @@ type ConfigRequest struct {
 	Base    string // the base of a preview; "": do not check whether the file has changed
 }
 
-// A ConfigChange is one change of the configuration.
+// A ConfigChange is one change of the configuration. The host has a type with the same fields, to
+// which the daemon converts it: this package does not import the host, and the host imports no
+// adapter.
 type ConfigChange struct {
 	Set    string          `json:"set" enum:"enabled,priority,config,connect,disconnect" doc:"What to change. Nothing else in the file can be changed." example:"priority"`
 	Plugin string          `json:"plugin" minLength:"1" maxLength:"256" doc:"The plugin's name, or DIALECT:NAME if plugins of two dialects have this name." example:"words"`

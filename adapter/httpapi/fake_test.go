@@ -344,7 +344,7 @@ func (f *fakeInspect) Trace(context.Context, uint64) (TraceView, error) {
 	return TraceView{}, ErrNoTrace
 }
 
-func (f *fakeInspect) Pipeline(context.Context) (Pipeline, error) { return Pipeline{}, nil }
+func (f *fakeInspect) Pipeline(context.Context) (any, error) { return nil, nil }
 
 func (f *fakeInspect) Turns(context.Context, TurnFilter) (TurnPage, error) { return TurnPage{}, nil }
 

@@ -53,7 +53,11 @@ func (a *api) addInspect() {
 		return encoded(a.Inspect.Tools(ctx))
 	})
 	a.addTraces()
-	a.addPipeline()
+	add(a, route{method: "GET", path: "/v1/pipeline", id: "pipeline", tag: tag, summary: "Show the points, and the plugins at each",
+		doc:   "In order, with priorities and connections, a sample payload for each point, and the hooks that can be connected to other points.",
+		shape: a.Shapes.Pipeline}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		return encoded(a.Inspect.Pipeline(ctx))
+	})
 	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to fix it",
 		shape: a.Shapes.Doctor}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Doctor(ctx))

@@ -29,7 +29,8 @@ type Plugins interface {
 	ReloadAll(ctx context.Context) error
 }
 
-// A KnobSetting is a new value of a knob.
+// A KnobSetting is a new value of a knob. The host has a type with the same fields, like
+// [ConfigChange].
 type KnobSetting struct {
 	Key     string
 	Value   json.RawMessage // null: remove the value from the file

@@ -14,6 +14,7 @@ type Shapes struct {
 	Plugin     any // of Inspect.Plugin
 	Tools      any // of Inspect.Tools
 	Doctor     any // of Inspect.Doctor
+	Pipeline   any // of Inspect.Pipeline
 	Health     any // of Inspect.Health
 	KnobChange any // of Plugins.SetKnob
 	Turn       any // of Turns.Run

@@ -52,6 +52,17 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 		return badFlag(root, err)
 	}
 	name, rest := args[at], args[at+1:]
+	return a.withForeign(ctx, name, rest, func(host *pluginhost.Host) error {
+		return a.runPluginCommand(ctx, host, name, rest)
+	}, func(others []string) error {
+		return unknownCommand(root, name, others)
+	})
+}
+
+// withForeign calls found with a host that has a plugin with commands. If no plugin has the name,
+// it calls unknown with the names of the plugins that have commands. rest are the words after the
+// name, for messages.
+func (a *app) withForeign(ctx context.Context, name string, rest []string, found func(*pluginhost.Host) error, unknown func(others []string) error) error {
 	known, idle := false, false
 	var fault error
 	var others []string
@@ -71,14 +82,14 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	return a.withHost(ctx, need, func(host *pluginhost.Host) error {
 		switch {
 		case known:
-			return a.runPluginCommand(ctx, host, name, rest)
+			return found(host)
 		case fault != nil:
 			return withFix(fmt.Errorf("plugin %s is broken, so its commands are unknown: %w", name, fault),
 				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
 		case idle:
 			return noCommands(name, rest)
 		}
-		return unknownCommand(root, name, others)
+		return unknown(others)
 	})
 }
 
@@ -90,6 +101,12 @@ func noCommands(plugin string, rest []string) error {
 	}
 	return withFix(fmt.Errorf("plugin %s: %s%w: it has no commands of its own", plugin, command, pluginhost.ErrNotFound),
 		fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin))
+}
+
+// noPluginCommand returns the error for a command that a plugin, called by a name, does not have.
+func noPluginCommand(name, command string, p *pluginhost.PluginDetail) error {
+	return withFix(fmt.Errorf("plugin %s: command %s: %w", p.Name, command, pluginhost.ErrNotFound),
+		suggestName(command, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", name)))
 }
 
 func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name string, rest []string) error {
@@ -109,8 +126,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 		c.Terminal, ctx = t, context.WithoutCancel(ctx) // signals go to the program, which decides what they mean
 	}
 	if !slices.Contains(p.Commands, c.Name) {
-		return withFix(fmt.Errorf("plugin %s: command %s: %w", p.Name, c.Name, pluginhost.ErrNotFound),
-			suggestName(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", name)))
+		return noPluginCommand(name, c.Name, p)
 	}
 	code, err := host.RunCommand(ctx, name, c)
 	switch {

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -42,41 +45,68 @@ patchbay-plugin-list.1 and so on.`,
 	return cmd
 }
 
-func newHelpCommand() *cobra.Command {
+func newHelpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:         "help [COMMAND…]",
+		Use:         "help [COMMAND…|PLUGIN]",
 		Short:       "Show the help of a command",
-		Long:        "Show the help of a command, or of patchbay itself, as --help does.",
+		Long:        "Show the help of a command, or of patchbay itself, as --help does.\nFor a plugin, list its own commands.",
 		GroupID:     groupMore,
 		Example:     "  patchbay help\n  patchbay help plugin test",
-		Annotations: exits(exit{exitOK, "the help was shown"}, exit{exitNotFound, "no such command"}),
+		Annotations: exits(exit{exitOK, "the help was shown"}, exit{exitNotFound, "no such command or plugin, or the plugin has no commands"}),
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			target, err := commandAt(cmd.Root(), words)
+			if err != nil && target == cmd.Root() {
+				return a.helpOfPlugin(cmd.Context(), cmd.Root(), words)
+			}
 			if err != nil {
 				return err
 			}
 			target.InitDefaultHelpFlag() // so that the help lists it
 			return target.Help()
 		},
-		ValidArgsFunction: completeCommands,
+		ValidArgsFunction: func(cmd *cobra.Command, words []string, typed string) ([]string, cobra.ShellCompDirective) {
+			own, _ := completeCommands(cmd, words, typed)
+			plugins, _ := a.completeForeign(cmd, words, typed)
+			return append(own, plugins...), cobra.ShellCompDirectiveNoFileComp
+		},
 	}
 }
 
-// commandAt returns the command that words name.
-func commandAt(root *cobra.Command, words []string) (*cobra.Command, error) {
+// helpOfPlugin lists the commands of the plugin that the first word names. A second word must be
+// one of them.
+func (a *app) helpOfPlugin(ctx context.Context, root *cobra.Command, words []string) error {
+	name, rest := words[0], words[1:]
+	return a.withForeign(ctx, name, rest, func(host *pluginhost.Host) error {
+		p, err := host.Plugin(name)
+		if err != nil {
+			return err
+		}
+		if len(rest) > 0 && !slices.Contains(p.Commands, rest[0]) {
+			return noPluginCommand(name, rest[0], p)
+		}
+		return a.printPluginCommands(name, p)
+	}, func(others []string) error {
+		_, err := commandAt(root, words, others...)
+		return err
+	})
+}
+
+// commandAt returns the command that words name. If there is none, it returns the one that the
+// first words name, and an error that suggests one of its commands or of others.
+func commandAt(root *cobra.Command, words []string, others ...string) (*cobra.Command, error) {
 	at, rest, err := root.Find(words)
 	if err == nil && len(rest) == 0 {
 		return at, nil
 	}
-	var names []string
+	names := others
 	for _, c := range at.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
 	unknown, _, _ := strings.Cut(strings.Join(rest, " "), " ")
-	return nil, &problem{kind: kindNotFound, err: fmt.Errorf("no such command: %q", strings.Join(words, " ")),
+	return at, &problem{kind: kindNotFound, err: fmt.Errorf("no such command: %q", strings.Join(words, " ")),
 		fix: suggestName(unknown, names, "`"+at.CommandPath()+" --help` lists the commands")}
 }
 

@@ -360,7 +360,10 @@ func message(k kind, err error) string {
 	}
 	if c, ok := errors.AsType[*config.Error](err); ok {
 		what := "the configuration"
-		if !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }) {
+		switch {
+		case is[*daemon.ModelError](err):
+			what = "the script of the offline model"
+		case !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }):
 			what = "the manifest of the agent"
 		}
 		text := c.Error()

@@ -54,7 +54,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newFireCommand(a), newRunCommand(a), newChatCommand(a), newApprovalsCommand(a), newJobCommand(a), newSessionCommand(a),
 		newServeCommand(a), newHookCommand(a), newMCPCommand(a),
 		newTraceCommand(a), newDoctorCommand(a), newConfigCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
-	root.SetHelpCommand(newHelpCommand())
+	root.SetHelpCommand(newHelpCommand(a))
 	root.SetCompletionCommandGroupID(groupMore)
 	// Cobra's own flag would need a template: see docs/decisions/0017-what-the-linker-drops.md.
 	root.Flags().BoolVar(&version, "version", false, "print the version")

@@ -2,34 +2,33 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 
-	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/plugindev"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Pipeline returns the points in order, with the plugins that are asked at each, and the plugins
-// that could be connected.
-func (i inspect) Pipeline(context.Context) (httpapi.Pipeline, error) {
-	p := httpapi.Pipeline{Points: []httpapi.PipelinePoint{}, Connectable: []httpapi.Connectable{}}
+// A pipeline lists the points, the plugins at each, and the hooks that can be connected.
+type pipeline struct {
+	Points      []pipelinePoint          `json:"points" doc:"In the order of a turn."`
+	Connectable []pluginhost.Connectable `json:"connectable" doc:"Plugins whose hooks can be connected to other points."`
+}
+
+// A pipelinePoint is a point with its plugins.
+type pipelinePoint struct {
+	Point   hook.Point             `json:"point" doc:"Its name." example:"turn.input"`
+	Mode    hook.Mode              `json:"mode" enum:"chain,first,gate,notify" doc:"How plugins are called: chain, one after another; first, until one answers; gate, until one refuses; notify, all at once." example:"chain"`
+	Doc     string                 `json:"doc" doc:"A description in one line." example:"the user's message, before the agent sees it"`
+	Sample  json.RawMessage        `json:"sample" doc:"A payload that can be sent." example:"{\"message\":\"Hello, plugin!\"}"`
+	Plugins []pluginhost.PointHook `json:"plugins" doc:"In the order in which they are called."`
+}
+
+func (i inspect) Pipeline(context.Context) (any, error) {
+	p := pipeline{Points: []pipelinePoint{}, Connectable: i.Host.Connectables()}
 	for _, line := range i.Host.Pipeline() {
-		point := httpapi.PipelinePoint{Point: string(line.Spec.Point), Mode: string(line.Spec.Mode), Doc: line.Spec.Doc,
-			Sample: plugindev.Sample(line.Spec.Point), Plugins: []httpapi.PipelineHook{}}
-		for _, hk := range line.Hooks {
-			point.Plugins = append(point.Plugins, httpapi.PipelineHook{Plugin: hk.Plugin, Dialect: hk.Dialect, Hook: hk.Hook,
-				Priority: hk.Priority, Connected: hk.Connected, State: string(hk.State)})
-		}
-		p.Points = append(p.Points, point)
-	}
-	for _, c := range i.Host.Connectables() {
-		one := httpapi.Connectable{Plugin: c.Plugin, Dialect: c.Dialect}
-		for _, hk := range c.Hooks {
-			points := make([]string, 0, len(hk.Points))
-			for _, point := range hk.Points {
-				points = append(points, string(point))
-			}
-			one.Hooks = append(one.Hooks, httpapi.ConnectableHook{Hook: hk.Hook, Points: points})
-		}
-		p.Connectable = append(p.Connectable, one)
+		spec := line.Spec
+		p.Points = append(p.Points, pipelinePoint{spec.Point, spec.Mode, spec.Doc, plugindev.Sample(spec.Point), line.Hooks})
 	}
 	return p, nil
 }

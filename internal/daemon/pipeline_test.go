@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
@@ -15,7 +14,7 @@ func TestThePipeline(t *testing.T) {
 	h := kagedHome(t)
 	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[[connect]]\nplugin = \"notes\"\nhook = \"on_session_start\"\npoint = \"prompt.context\"\n")
 	s := h.serve("", Limits{})
-	var p httpapi.Pipeline
+	var p pipeline
 	if got := s.do("GET", "/v1/pipeline", ""); got.status != 200 || json.Unmarshal([]byte(got.body), &p) != nil || len(p.Points) != len(hook.Points()) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}

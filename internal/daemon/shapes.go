@@ -17,7 +17,7 @@ import (
 func shapes() httpapi.Shapes {
 	return httpapi.Shapes{
 		Plugins: []pluginhost.PluginInfo{}, Plugin: pluginhost.PluginDetail{}, Tools: []pluginhost.Tool{}, KnobChange: pluginhost.KnobChange{},
-		Doctor: Diagnosis{}, Health: health{}, Turn: chat.Result{},
+		Doctor: Diagnosis{}, Pipeline: pipeline{}, Health: health{}, Turn: chat.Result{},
 		Jobs: []JobInfo{}, Run: job.Run{}, Runs: RunPage{}, Output: []job.Line{},
 		Names: map[reflect.Type]string{
 			reflect.TypeFor[pluginhost.PluginInfo]():  "Plugin",
@@ -28,6 +28,7 @@ func shapes() httpapi.Shapes {
 			reflect.TypeFor[pluginhost.Denied]():      "PluginDenial",
 			reflect.TypeFor[pluginhost.Counters]():    "PluginCounters",
 			reflect.TypeFor[pluginhost.TrustDetail](): "PluginLock",
+			reflect.TypeFor[pluginhost.PointHook]():   "PipelineHook",
 			reflect.TypeFor[trust.Change]():           "PluginChange",
 			reflect.TypeFor[dialect.Problem]():        "FileProblem",
 			reflect.TypeFor[Diagnosis]():              "Doctor",

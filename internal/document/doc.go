@@ -2,7 +2,7 @@
 // at once. Callers get each key by name; a key that no caller gets is unknown. Each problem has its
 // line and column and, if it is known, a fix.
 //
-//	TOML | YAML | Of    a file, or settings that were read before, into the top table
+//	TOML | YAML | YAMLList | Of   a file, or settings that were read before, into the top table
 //	├─ locate           finds each key and value of TOML in the file         toml_spot.go
 //	├─ misshapen        refuses input that would keep the YAML library busy  yaml_limits.go
 //	└─ node             the common form: values, with their places and in their order

@@ -35,7 +35,8 @@ type node struct {
 	kind   Kind
 	key    Position // of its key, or of the item itself in a list
 	at     Position
-	value  any // of a scalar: string, bool, int64, float64, digits, or one of TOML's times
+	value  any    // of a scalar: string, bool, int64, float64, digits, or one of TOML's times
+	plain  string // of a scalar without quotes in YAML: its text in the file
 	items  []*node
 	names  []string // the keys of a map, in the order of the file
 	fields map[string]*node

@@ -220,6 +220,21 @@ func (v Value) Text() (string, bool) {
 	return v.node.value.(string), true
 }
 
+// Words returns a string, or any other scalar of YAML as it is written in the file: 007 is "007".
+// It returns "" without a problem for null, and for an absent value.
+func (v Value) Words() string {
+	switch v.Kind() {
+	case Null:
+		return ""
+	case Bool, Number:
+		if v.node.plain != "" {
+			return v.node.plain
+		}
+	}
+	s, _ := v.Text()
+	return s
+}
+
 // Says reports whether the value is a certain string. It never reports a problem.
 func (v Value) Says(text string) bool { return v.Kind() == String && v.node.value == text }
 

@@ -3,6 +3,8 @@ package document
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -18,42 +20,80 @@ import (
 //
 //	YAML
 //	  misshapen     is it safe for the lexer?
-//	  usableTokens  does it have only tokens that a manifest may have, not nested too deep?
+//	  usableTokens  does it have only tokens that such a file may have, not nested too deep?
 //	  yamlReader    converts the library's tree: duplicate keys, scalars, positions
 
-// maxForeign limits how much of the library's message, which repeats the manifest, is shown.
+// maxForeign limits how much of the library's message, which repeats the file, is shown.
 const maxForeign = 200
+
+// checkSyntax is the fix of an error of the library.
+const checkSyntax = "check quotes, brackets and indentation there"
 
 // YAML parses a manifest, which is one mapping, and returns its top table. If data is not one
 // mapping, the error has all reasons. Lesser problems, such as a repeated key, are among the
 // problems of the table.
 func YAML(path string, data []byte) (*Table, error) {
-	r := &yamlReader{reading: &reading{file: path, format: yamlFormat}}
-	if r.root = r.read(bytes.TrimPrefix(data, []byte("\ufeff"))); r.root == nil { // a byte order mark
-		return nil, &Error{Problems: inOrder(r.problems)}
+	r := newYAMLReader(path, "manifest")
+	r.root = r.read(data)
+	switch {
+	case r.root == nil && len(r.problems) == 0:
+		r.problemAt(Position{1, 1}, "", "the manifest is empty")
+	case r.root != nil && r.root.kind != Map:
+		r.problemAt(r.root.at, "", "the manifest must be a mapping of fields, got %s", r.root.name(yamlFormat))
+		r.root = nil
 	}
-	return r.top(), nil
+	return r.result()
+}
+
+// YAMLList parses a file that is one list, such as a script, and returns it as the Self of a table.
+// what is the word for the file in messages. A file without content, or with null, is an empty
+// list.
+func YAMLList(path, what string, data []byte) (*Table, error) {
+	r := newYAMLReader(path, what)
+	r.root = r.read(data)
+	switch {
+	case len(r.problems) == 0 && (r.root == nil || r.root.kind == Null):
+		r.root = &node{kind: List}
+	case r.root != nil && r.root.kind != List:
+		r.complain(r.root.at, "", fmt.Sprintf("the %s must be a list, got %s", what, r.root.name(yamlFormat)), `begin each item with "- "`)
+		r.root = nil
+	}
+	return r.result()
 }
 
 // A yamlReader converts the library's tree to nodes.
 type yamlReader struct {
 	*reading
-	lines [][]byte // of the manifest, for positions
+	what  string   // the word for the file in messages
+	lines [][]byte // of the file, for positions
 	depth int
+}
+
+func newYAMLReader(path, what string) *yamlReader {
+	return &yamlReader{reading: &reading{file: path, format: yamlFormat}, what: what}
+}
+
+// result returns the table of the root, or all problems if there is no root.
+func (r *yamlReader) result() (*Table, error) {
+	if r.root == nil {
+		return nil, &Error{Problems: inOrder(r.problems)}
+	}
+	return r.top(), nil
 }
 
 func (r *yamlReader) problemAt(at Position, field, format string, args ...any) {
 	Value{reading: r.reading, path: field, at: at}.Bad("", format, args...)
 }
 
-// read returns the mapping, or nil.
+// read returns the value of the whole file, or nil. A file without a value is no problem yet.
 func (r *yamlReader) read(data []byte) *node {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
 	if len(data) > MaxSize {
-		r.problemAt(Position{1, 1}, "", "the manifest has more than %d bytes", MaxSize)
+		r.problemAt(Position{1, 1}, "", "the %s has more than %d bytes", r.what, MaxSize)
 		return nil
 	}
 	if why, at := misshapen(data); why != "" {
-		r.problemAt(at, "", "the manifest %s", why)
+		r.problemAt(at, "", "the %s %s", r.what, why)
 		return nil
 	}
 	r.lines = bytes.Split(data, []byte("\n"))
@@ -61,15 +101,10 @@ func (r *yamlReader) read(data []byte) *node {
 	if body == nil {
 		return nil
 	}
-	root := r.node(body, Position{1, 1}, "")
-	if root.kind != Map {
-		r.problemAt(root.at, "", "the manifest must be a mapping of fields, got %s", root.name(yamlFormat))
-		return nil
-	}
-	return root
+	return r.node(body, Position{1, 1}, "")
 }
 
-// parse returns the body of the manifest's one document.
+// parse returns the body of the file's one document, or nil.
 func (r *yamlReader) parse(data []byte) ast.Node {
 	tokens := r.usableTokens(lexer.Tokenize(string(data)))
 	if tokens == nil {
@@ -87,12 +122,9 @@ func (r *yamlReader) parse(data []byte) ast.Node {
 		case body == nil:
 			body = doc.Body
 		default:
-			r.problemAt(r.at(doc.Body), "", "a manifest is one document, this is a second")
+			r.problemAt(r.at(doc.Body), "", "a %s is one document, this is a second", r.what)
 			return nil
 		}
-	}
-	if body == nil {
-		r.problemAt(Position{1, 1}, "", "the manifest is empty")
 	}
 	return body
 }
@@ -115,20 +147,23 @@ func (r *yamlReader) syntax(err error) {
 
 // notYAML reports an error in the library's words, with the mistake that authors mostly make.
 func (r *yamlReader) notYAML(at Position, message string) {
-	fix := ""
+	fix := checkSyntax
 	switch {
 	case strings.Contains(message, "'\t'"):
 		message, fix = strings.ReplaceAll(message, "\t", `\t`), "write spaces in place of the tab"
 	case strings.Contains(message, "not allowed in this context"):
 		fix = `begin the keys of a mapping in the same column, and quote a text with ": " in it`
 	}
-	Value{reading: r.reading, at: at}.Bad(fix, "not valid YAML: %s", excerpt.Of(message, maxForeign))
+	r.complain(at, "", "not valid YAML: "+excerpt.Of(message, maxForeign), fix)
 }
 
-// usableTokens removes comments and reports what a manifest may not have. It returns nil if the
-// rest must not be parsed.
+// usableTokens removes comments and reports what the file may not have. It returns nil if the rest
+// must not be parsed, or is empty.
 func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 	before := len(r.problems)
+	for len(all) > 1 && slices.Contains([]token.Type{token.DocumentHeaderType, token.CommentType}, all[len(all)-1].Type) {
+		all = all[:len(all)-1] // "---" at the end begins no second document
+	}
 	var tokens token.Tokens
 	for _, tk := range all {
 		if tk.Type == token.CommentType {
@@ -136,12 +171,12 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 		}
 		if tk.Type == token.InvalidType {
 			r.notYAML(r.position(tk), tk.Error)
-		} else if why := forbidden(tk, len(tokens) > 0); why != "" {
-			r.problemAt(r.position(tk), "", "%s", why)
+		} else if why, fix := r.forbidden(tk, len(tokens) > 0); why != "" {
+			r.complain(r.position(tk), "", why, fix)
 		}
 		tokens = append(tokens, tk)
 		if len(tokens) > maxTokens {
-			r.problemAt(r.position(tk), "", "the manifest is too long: more than %d words and signs", maxTokens)
+			r.problemAt(r.position(tk), "", "the %s is too long: more than %d words and signs", r.what, maxTokens)
 			return nil
 		}
 	}
@@ -152,36 +187,32 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 		r.problemAt(r.position(tk), "", "a key of more than %d characters", maxKeyLength)
 	}
 	r.emptyEntries(tokens)
-	switch {
-	case len(r.problems) > before:
-		return nil
-	case len(tokens) == 0:
-		r.problemAt(Position{1, 1}, "", "the manifest is empty")
+	if len(r.problems) > before {
 		return nil
 	}
 	return tokens
 }
 
-// forbidden returns why a manifest may not have a token. Aliases could expand a manifest to
-// gigabytes. The others have no use in a manifest.
-func forbidden(tk *token.Token, content bool) string {
+// forbidden returns why the file may not have a token, and what to do about it. Aliases could
+// expand a file to gigabytes. The others have no use in such files.
+func (r *yamlReader) forbidden(tk *token.Token, content bool) (why, fix string) {
 	switch tk.Type {
 	case token.AnchorType:
-		return `anchors are not allowed in a manifest; quote a text that begins with "&"`
+		return "anchors are not allowed in a " + r.what, `quote a text that begins with "&"`
 	case token.AliasType:
-		return `aliases are not allowed in a manifest; quote a text that begins with "*"`
+		return "aliases are not allowed in a " + r.what, `quote a text that begins with "*"`
 	case token.MergeKeyType:
-		return "merge keys are not allowed in a manifest"
+		return "merge keys are not allowed in a " + r.what, ""
 	case token.TagType:
-		return `tags are not allowed in a manifest; quote a text that begins with "!"`
+		return "tags are not allowed in a " + r.what, `quote a text that begins with "!"`
 	case token.DirectiveType:
-		return "YAML directives are not allowed in a manifest"
+		return "YAML directives are not allowed in a " + r.what, ""
 	case token.DocumentHeaderType:
 		if content {
-			return "a manifest is one document, this begins a second"
+			return "a " + r.what + " is one document, this begins a second", ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // emptyEntries reports a list entry without a value that is followed by a key in the same column.
@@ -288,7 +319,9 @@ func (r *yamlReader) scalar(n ast.Node, at Position, field string) *node {
 			v = digits("0")
 		}
 	}
-	return scalar(v, at, r.at(n))
+	made := scalar(v, at, r.at(n))
+	made.plain = tk.Value
+	return made
 }
 
 func (r *yamlReader) at(n ast.Node) Position {

@@ -106,7 +106,7 @@ func (s *shape) newline() (why string) {
 func (s *shape) excess() (why string) {
 	switch {
 	case s.marks > maxMarks:
-		return "has too much punctuation for a manifest"
+		return "has too much punctuation"
 	case s.angles > maxAngles:
 		return `has too many "<" in a row`
 	case s.tabWork > maxTabWork:

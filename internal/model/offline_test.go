@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
@@ -47,7 +48,7 @@ func TestScriptIsPlayedInOrder(t *testing.T) {
 		}
 		equal(t, first.Text, "Let me look.")
 		equal(t, first.Stop, StopTools)
-		equal(t, first.ToolCalls, []ToolCall{call("call_1", "git.log", `{"deep":["a",{"b":null}],"n":1}`), call("call_2", "list_files", `{}`)})
+		equal(t, first.ToolCalls, []ToolCall{call("call_1", "git.log", `{"n":1,"deep":["a",{"b":null}]}`), call("call_2", "list_files", `{}`)})
 		equal(t, deltas, []Delta{{Text: "Let "}, {Text: "me "}, {Text: "look."}, {ToolCall: "git.log"}, {ToolCall: "list_files"}})
 
 		req.Messages = append(req.Messages, Message{Role: Assistant, Content: first.Text, ToolCalls: first.ToolCalls},
@@ -169,33 +170,55 @@ func TestOpenReadsTheScript(t *testing.T) {
 
 func TestScriptErrorsHavePositions(t *testing.T) {
 	for text, want := range map[string]string{
-		"- txt: hi\n": `f:1:3: unknown field "txt"; a reply has text, tools and delay`,
-		"- text: a\n- text: b\n  tools: [{nam: x}]": `f:3:12: unknown field "nam"`,
-		"text: hi\n":                  `f:1:5: a script is a list of replies; begin each`,
-		"- text: [1]\n":               `f:1:9: this is not a text; quote it`,
-		"- text: a\n  tools: 3\n":     `f:2:10: `,
-		"- text: a\n  text: b\n":      `f:2:3: not valid YAML: mapping key "text" already defined`,
-		"- text: &a x\n- text: *a\n":  `f:1:9: anchors`,
-		"- text: *a\n":                `f:1:9: anchors`,
-		"- text: !!binary aGk=\n":     `f:1:9: tags`,
-		"- text: a\n---\n- text: b\n": `f:3:1: a script is one document`,
-		"- hi\n":                      `f:1:3: this is not a reply; begin each`,
-		"- {}\n":                      `f:1:3: this is not a reply; begin each`,
-		"- text: a\n\n- tools: [{arguments: {}}]\n":  `f:3:3: a tool has no name`,
-		"- text: a\n  delay: soon\n":                 `f:1:3: delay: "soon" is not a time from 0s to 10s; write`,
-		"- text: a\n  delay: 3h\n":                   `f:1:3: delay: `,
-		"- tools: [{name: x, arguments: [1]}]\n":     `f:1:32: `,
-		"- tools: [{name: x, arguments: {a: .inf}}]": `f:1:3: arguments of "x": `,
-		"- text: \"no end\n":                         `f:1:9: not valid YAML`,
-		"[":                                          `f:1:1: `,
-		"\xff":                                       `f:1:1: a script must be UTF-8`,
-		strings.Repeat("#", maxScript+1):             `f:1:1: a script has at most`,
-		"[" + strings.Repeat("{},", maxScriptTokens): `f:1:`,
+		"- txt: hi\n": `f:1:3: unknown key [0].txt; did you mean "text"?`,
+		"- text: a\n- text: b\n  tools: [{nam: x}]": `f:3:11: [1].tools[0].name: is required; write name: and the tool's name` + "\n" + `f:3:12: unknown key [1].tools[0].nam; did you mean "name"?`,
+		"text: hi\n":                                  `f:1:1: the script must be a list, got a mapping; begin each item with "- "`,
+		"- text: [1]\n":                               `f:1:9: [0].text: must be a string, got a list; write a string`,
+		"- text: a\n  tools: 3\n":                     `f:2:10: [0].tools: must be a list, got a number; put it into brackets: […]`,
+		"- tools: {name: a}\n":                        `f:1:10: [0].tools: must be a list, got a mapping; write a list`,
+		"- text: a\n  text: b\n":                      `f:2:3: [0].text: the key occurs twice, first in line 1`,
+		"- text: &a x\n- text: *a\n":                  `f:1:9: anchors are not allowed in a script; quote a text that begins with "&"` + "\n" + `f:2:9: aliases are not allowed in a script; quote a text that begins with "*"`,
+		"- text: !!binary aGk=\n":                     `f:1:9: tags are not allowed in a script; quote a text that begins with "!"`,
+		"- text: a\n---\n- text: b\n":                 `f:2:1: a script is one document, this begins a second`,
+		"- hi\n":                                      `f:1:3: [0]: this is not a reply; begin each reply with "- text: …" or "- tools: …"`,
+		"- {}\n":                                      `f:1:3: [0]: this is not a reply; begin each reply with "- text: …" or "- tools: …"`,
+		"- text: a\n\n- tools: [{arguments: {}}]\n":   `f:3:11: [1].tools[0].name: is required; write name: and the tool's name`,
+		"- text: a\n  delay: soon\n":                  `f:2:10: [0].delay: "soon" is not a time from 0s to 10s; write a number and a unit, as in 20ms`,
+		"- text: a\n  delay: 5\n":                     `f:2:10: [0].delay: "5" is not a time from 0s to 10s; write a number and a unit, as in 20ms`,
+		"- text: a\n  delay: 3h\n":                    `f:2:10: [0].delay: "3h" is not a time from 0s to 10s; write a number and a unit, as in 20ms`,
+		"- tools: [{name: x, arguments: [1]}]\n":      `f:1:32: [0].tools[0].arguments: must be a mapping, got a list; put a key before each value: { KEY: … }`,
+		"- tools: [{name: x, arguments: {a: .inf}}]":  `f:1:36: [0].tools[0].arguments.a: JSON has no number for .inf`,
+		"- tools: [null]\n":                           `f:1:11: [0].tools[0]: must be a mapping, got nothing; put a key before each value: { KEY: … }`,
+		"- text: \"no end\n":                          `f:1:9: not valid YAML: could not find end character of double-quoted text`,
+		"[":                                           `f:1:1: not valid YAML: `,
+		"\xff":                                        `f:1:1: the script is not UTF-8`,
+		strings.Repeat("#", document.MaxSize+1):       `f:1:1: the script has more than 1048576 bytes`,
+		"[" + strings.Repeat("{},", 20_000):           `f:1:20001: the script is too long: more than 20000 words and signs`,
+		"- txt: a\n- hi\n- {text: b, delay: 1000h}\n": "f:1:3: unknown key [0].txt; did you mean \"text\"?\nf:2:3: [1]: this is not a reply; begin each reply with \"- text: …\" or \"- tools: …\"\nf:3:20: [2].delay: ",
 	} {
 		script, err := ParseScript("f", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%.40q: got %v, %v", text, script, err)
+			t.Errorf("%.40q: got %v, %v\nwant %s", text, script, err, want)
 		}
+	}
+}
+
+// TestScriptsMayBeWrittenLoosely: texts, names and delays need no quotes, and are as written. A key
+// without a value counts as absent.
+func TestScriptsMayBeWrittenLoosely(t *testing.T) {
+	for text, want := range map[string]Script{
+		"- text: 42\n":                        {{Text: "42"}},
+		"- text: 0755\n":                      {{Text: "0755"}},
+		"- text: 3.50\n":                      {{Text: "3.50"}},
+		"- text: True\n":                      {{Text: "True"}},
+		"- text:\n  tools:\n  delay:\n":       {{}},
+		"- delay: 0\n":                        {{}},
+		"---\n- text: a\n---\n":               {{Text: "a"}},
+		"\ufeff- text: a\n":                   {{Text: "a"}},
+		"- tools: [{name: 5, arguments: }]\n": {{Tools: []ScriptedCall{{"5", emptyObject}}}},
+		"- tools: [{name: a, arguments: {b: 3.50, 5: 1e3}}]\n": {{Tools: []ScriptedCall{{"a", []byte(`{"b":3.50,"5":1e3}`)}}}},
+	} {
+		equal(t, mustScript(t, text), want)
 	}
 }
 

@@ -2,29 +2,14 @@ package model
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"reflect"
 	"time"
-	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
-
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-const (
-	// maxScript limits a script's file.
-	maxScript = 1 << 20
-	// maxScriptTokens limits its tokens, because some steps of the YAML parser take quadratic time.
-	maxScriptTokens = 20_000
-	// maxDelay limits the pause before each word, so that a wrong unit is an error.
-	maxDelay = 10 * time.Second
-)
+// maxDelay limits the pause before each word, so that a wrong unit is an error.
+const maxDelay = 10 * time.Second
 
 // A Script lists the replies of the offline model. As a file it is a YAML list:
 //
@@ -49,185 +34,73 @@ type ScriptedCall struct {
 	Arguments json.RawMessage // an object
 }
 
-// scriptEntry is a reply in the file.
-type scriptEntry struct {
-	Text  string `yaml:"text"`
-	Tools []struct {
-		Name      string         `yaml:"name"`
-		Arguments map[string]any `yaml:"arguments"`
-	} `yaml:"tools"`
-	Delay string `yaml:"delay"`
-}
-
 // LoadScript reads a script from a file.
 func LoadScript(path string) (Script, error) {
-	data, err := plainfile.Read(path, maxScript)
+	data, err := plainfile.Read(path, document.MaxSize)
 	if err != nil {
 		return nil, err
 	}
 	return ParseScript(path, data)
 }
 
-// ParseScript parses a script. Errors begin with name:line:column.
+// ParseScript parses a script. All its mistakes are in one [*document.Error].
 func ParseScript(name string, data []byte) (Script, error) {
-	script, err := parseScript(data)
+	file, err := document.YAMLList(name, "script", data)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", name, err)
+		return nil, err
+	}
+	var script Script
+	for _, item := range file.Self.Items() {
+		script = append(script, scripted(item))
+	}
+	if err := file.Err(); err != nil {
+		return nil, err
 	}
 	return script, nil
 }
 
-func parseScript(data []byte) (Script, error) {
-	if len(data) > maxScript {
-		return nil, at(nil, "make it shorter", "a script has at most %d bytes", maxScript)
+// scripted reads one reply.
+func scripted(item document.Value) Scripted {
+	const begin = `begin each reply with "- text: …" or "- tools: …"`
+	if item.Kind() != document.Map || item.Len() == 0 {
+		item.Bad(begin, "this is not a reply")
+		return Scripted{}
 	}
-	if !utf8.Valid(data) {
-		return nil, at(nil, "save the file as UTF-8", "a script must be UTF-8")
+	t := &document.Table{Self: item}
+	reply := Scripted{Text: t.Value("text").Words(), Delay: delay(t.Value("delay"))}
+	if tools := t.Value("tools"); tools.Kind() != document.Null {
+		reply.Tools = document.Each(tools, "", scriptedCall)
 	}
-	list, err := scriptList(string(data))
-	if list == nil || err != nil {
-		return nil, err
-	}
-	script := make(Script, 0, len(list.Values))
-	for _, node := range list.Values {
-		reply, err := scriptedReply(node)
-		if err != nil {
-			return nil, err
-		}
-		script = append(script, reply)
-	}
-	return script, nil
+	t.End()
+	return reply
 }
 
-// scriptList parses the list of a script. It returns nil if the file is empty.
-func scriptList(text string) (*ast.SequenceNode, error) {
-	tokens := lexer.Tokenize(text)
-	if err := usable(tokens); err != nil {
-		return nil, err
+func delay(v document.Value) time.Duration {
+	text := v.Words()
+	if text == "" {
+		return 0
 	}
-	file, err := parser.Parse(tokens, 0)
-	if err != nil {
-		return nil, located(err)
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > maxDelay {
+		v.Bad("write a number and a unit, as in 20ms", "%q is not a time from 0s to %s", document.Cut(text), maxDelay)
+		return 0
 	}
-	var list *ast.SequenceNode
-	for _, doc := range file.Docs {
-		switch body := doc.Body.(type) {
-		case nil, *ast.NullNode, *ast.CommentGroupNode:
-		case *ast.SequenceNode:
-			if list != nil {
-				return nil, at(body.GetToken(), "write all replies into one list", "a script is one document, this is a second")
-			}
-			list = body
-		default:
-			return nil, at(body.GetToken(), beginReply, "a script is a list of replies")
-		}
-	}
-	return list, nil
+	return d
 }
 
-// usable returns an error for parts of YAML that a script does not need. With aliases a small file
-// could unfold to gigabytes.
-func usable(tokens token.Tokens) error {
-	for i, tk := range tokens {
-		switch {
-		case i > maxScriptTokens:
-			return at(tk, "make it shorter", "the script is too long: more than %d words and signs", maxScriptTokens)
-		case tk.Type == token.InvalidType:
-			return at(tk, checkYAML, "not valid YAML: %s", cut(tk.Error))
-		case tk.Type == token.AnchorType, tk.Type == token.AliasType, tk.Type == token.MergeKeyType:
-			return at(tk, "quote a text that begins with & or *", "anchors, aliases and merge keys are not allowed")
-		case tk.Type == token.TagType:
-			return at(tk, "quote a text that begins with !", "tags are not allowed")
-		}
+// scriptedCall reads one tool call of a reply.
+func scriptedCall(item document.Value) (ScriptedCall, bool) {
+	t, ok := item.Table("")
+	if !ok {
+		return ScriptedCall{}, false
 	}
-	return nil
-}
-
-// scriptedReply parses one reply.
-func scriptedReply(node ast.Node) (Scripted, error) {
-	entry, ok := node.(*ast.MappingNode)
-	if !ok || len(entry.Values) == 0 {
-		return Scripted{}, at(node.GetToken(), beginReply, "this is not a reply")
+	call := ScriptedCall{Name: t.Value("name").Words(), Arguments: emptyObject}
+	if kind := t.Value("name").Kind(); call.Name == "" && (kind == document.Null || kind == document.String) {
+		t.Missing("name", "and the tool's name")
 	}
-	var e scriptEntry
-	if err := yaml.NodeToValue(entry, &e, yaml.Strict()); err != nil {
-		return Scripted{}, located(err)
+	if arguments := t.Value("arguments"); arguments.Kind() != document.Null && arguments.Is(document.Map, "") {
+		call.Arguments = arguments.JSON()
 	}
-	reply, err := e.reply()
-	if err != nil {
-		return Scripted{}, placed(entry.Values[0].Key.GetToken(), err)
-	}
-	return reply, nil
-}
-
-func (e *scriptEntry) reply() (Scripted, error) {
-	reply := Scripted{Text: e.Text}
-	if e.Delay != "" {
-		d, err := time.ParseDuration(e.Delay)
-		if err != nil || d < 0 || d > maxDelay {
-			return reply, &scriptError{fmt.Sprintf("delay: %q is not a time from 0s to %s", cut(e.Delay), maxDelay), "write a number and a unit, as in 20ms"}
-		}
-		reply.Delay = d
-	}
-	for _, t := range e.Tools {
-		if t.Name == "" {
-			return reply, &scriptError{"a tool has no name", "write name: and the tool's name"}
-		}
-		call := ScriptedCall{Name: t.Name, Arguments: emptyObject}
-		if len(t.Arguments) > 0 {
-			var err error
-			if call.Arguments, err = json.Marshal(t.Arguments); err != nil {
-				return reply, fmt.Errorf("arguments of %q: %w", cut(t.Name), err)
-			}
-		}
-		reply.Tools = append(reply.Tools, call)
-	}
-	return reply, nil
-}
-
-// The fixes of more than one mistake.
-const (
-	beginReply = `begin each reply with "- text: …" or "- tools: …"`
-	checkYAML  = "check quotes, brackets and indentation there, and that each key is written once"
-)
-
-// A scriptError is a mistake in a script.
-type scriptError struct{ problem, fix string }
-
-func (e *scriptError) Error() string { return e.problem + "; " + e.fix }
-
-// Fix tells how to write it.
-func (e *scriptError) Fix() string { return e.fix }
-
-// at returns a mistake with the position of a token, or of the file's beginning.
-func at(tk *token.Token, fix, format string, args ...any) error {
-	return placed(tk, &scriptError{fmt.Sprintf(format, args...), fix})
-}
-
-// placed puts the position of a token, or of the file's beginning, before an error.
-func placed(tk *token.Token, err error) error {
-	line, column := 1, 1
-	if tk != nil && tk.Position != nil {
-		line, column = max(tk.Position.Line, 1), max(tk.Position.Column, 1)
-	}
-	return fmt.Errorf("%d:%d: %w", line, column, err)
-}
-
-// located returns an error of the YAML library with its position first, and without names of Go
-// types.
-func located(err error) error {
-	var (
-		e       yaml.Error
-		unknown *yaml.UnknownFieldError
-		odd     *yaml.TypeError
-	)
-	switch {
-	case errors.As(err, &unknown):
-		return at(unknown.Token, "a reply has text, tools and delay, a tool has name and arguments", "%s", cut(unknown.Message))
-	case errors.As(err, &odd) && odd.DstType.Kind() == reflect.String:
-		return at(odd.Token, "quote it", "this is not a text")
-	case errors.As(err, &e):
-		return at(e.GetToken(), checkYAML, "not valid YAML: %s", cut(e.GetMessage()))
-	}
-	return at(nil, checkYAML, "not valid YAML: %s", cut(err.Error()))
+	t.End()
+	return call, true
 }

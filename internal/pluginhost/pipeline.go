@@ -14,12 +14,12 @@ type PointLine struct {
 
 // A PointHook is a plugin's hook at a point.
 type PointHook struct {
-	Plugin    string
-	Dialect   string
-	Hook      string
-	Priority  int
-	Connected bool // by the configuration
-	State     dialect.State
+	Plugin    string        `json:"plugin" doc:"The plugin." example:"shout"`
+	Dialect   string        `json:"dialect" doc:"Its protocol." example:"scaffold"`
+	Hook      string        `json:"hook" doc:"The hook, by the name in its dialect." example:"preprocess_prompt"`
+	Priority  int           `json:"priority" doc:"Its place in the order." example:"500"`
+	Connected bool          `json:"connected" doc:"Connected by the configuration, so it can be disconnected." example:"false"`
+	State     dialect.State `json:"state" doc:"The state of the plugin; empty if it is not installed." example:"ready"`
 }
 
 // Pipeline lists all built-in points in their order, with the hooks at each.
@@ -41,15 +41,15 @@ func (h *Host) Pipeline() []PointLine {
 
 // A Connectable is a plugin whose hooks can be connected to other points than their own.
 type Connectable struct {
-	Plugin  string
-	Dialect string
-	Hooks   []ConnectableHook
+	Plugin  string            `json:"plugin" doc:"The plugin." example:"notes"`
+	Dialect string            `json:"dialect" doc:"Its protocol." example:"kaged"`
+	Hooks   []ConnectableHook `json:"hooks" doc:"Its hooks that can be connected to other points."`
 }
 
 // A ConnectableHook is one hook, and the points to which it can be connected.
 type ConnectableHook struct {
-	Hook   string
-	Points []hook.Point
+	Hook   string       `json:"hook" doc:"The hook, by the name in its dialect." example:"on_session_start"`
+	Points []hook.Point `json:"points" doc:"The points to which it can be connected." example:"[\"session.start\",\"prompt.context\"]"`
 }
 
 // Connectables lists the running plugins that can be connected.
