@@ -96,7 +96,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 	})
-	t.Run("a limit that was lowered lets a plugin go down to it", func(t *testing.T) {
+	t.Run("a plugin over a lowered limit may replace values by smaller ones, and delete them", func(t *testing.T) {
 		s := open(t)
 		put(t, s.Plugin("notes", Quota{}), "a", string(text(100)))
 		put(t, s.Plugin("notes", Quota{}), "b", string(text(100)))
@@ -236,8 +236,8 @@ func TestRoomThatAnotherProcessMadeIsUsed(t *testing.T) {
 	wantExact(t, one)
 }
 
-// Processes that store at the same time, also under the same keys, do not get past the limit
-// together, and lose no count.
+// Processes that store at the same time, even under the same keys, stay within the limit together,
+// and their record has the real usage.
 func TestProcessesShareOneLimit(t *testing.T) {
 	dir := t.TempDir()
 	var buckets []Bucket
