@@ -49,7 +49,7 @@ func wantExact(t *testing.T, b Bucket) {
 	}
 }
 
-func TestWhatAPluginStoresIsBounded(t *testing.T) {
+func TestStorageOfAPluginIsLimited(t *testing.T) {
 	t.Run("in bytes, of keys and values", func(t *testing.T) {
 		b := open(t).Plugin("notes", Quota{Bytes: 1000})
 		put(t, b, "a", string(text(599)))
@@ -142,7 +142,7 @@ func (b countedBucket) Sizes(ctx context.Context, prefix string) ([]engine.Size,
 	return b.Bucket.Sizes(ctx, prefix)
 }
 
-func TestPuttingListsNothing(t *testing.T) {
+func TestPutListsNoKeys(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

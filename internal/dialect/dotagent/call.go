@@ -137,11 +137,11 @@ func isObject(text []byte) bool {
 // failed returns the message of docs/protocols/dotagent.md, row D33. The exit code is -1 after a
 // signal.
 func (p *plugin) failed(r *proc.Result, reason string) string {
-	unsaid := "it gave no reason"
+	noReason := "it gave no reason"
 	if r.Exit.Code < 0 {
-		unsaid += " (" + r.Exit.String() + ")"
+		noReason += " (" + r.Exit.String() + ")"
 	}
-	reason = cmp.Or(reason, shortStderr(r.Stderr), complaint(r.Stdout), unsaid)
+	reason = cmp.Or(reason, shortStderr(r.Stderr), complaint(r.Stdout), noReason)
 	return fmt.Sprintf("plugin %s failed (exit %d): %s", p.name, r.Exit.Code, reason)
 }
 

@@ -149,8 +149,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestACallerWhoGivesUp: a call that its caller cancels does not report a timeout.
-func TestACallerWhoGivesUp(t *testing.T) {
+// TestACancelledCallIsNoTimeout: a call that its caller cancels does not report a timeout.
+func TestACancelledCallIsNoTimeout(t *testing.T) {
 	h, err := fake(t, "ok").open().Connect(kindNotify, hook.JobNotify)
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func (p *plugin) learn(ctx context.Context) error {
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
 		return &infoError{err, p.path, p.name}
 	}
-	for _, w := range p.manifest.lost {
+	for _, w := range p.manifest.unusable {
 		p.rt.Unusable("its answer to info: "+w, "correct what the plugin answers to info")
 	}
 	for _, w := range p.manifest.warnings {
