@@ -10,7 +10,7 @@
 //	TestMatrix ─ play ┬ open        a host with the culprit, a fellow of its dialect and a neighbour of another
 //	                  ├ moments     makes the culprit misbehave: open, fire, call a tool, check health, wait, close
 //	                  │  └ during   meanwhile the neighbour is called repeatedly, and must answer
-//	                  ├ judge       the error names plugin, point and cause, or there is none
+//	                  ├ checkCell   the error names plugin, point and cause, or there is none
 //	                  ├ recovers    the culprit works again, unless the cell says that it is lost; its fellow always does
 //	                  └ close       no process, descriptor or goroutine is left, and little memory
 //

@@ -52,7 +52,7 @@ func (p *play) playOpening() {
 	case p.isBroken:
 		p.wantLeftOut()
 	case p.kind != "":
-		p.judge(stepErr(p.fire()), string(p.point))
+		p.checkCell(stepErr(p.fire()), string(p.point))
 	}
 }
 
@@ -66,7 +66,7 @@ func (p *play) playHook() {
 		var calls sync.WaitGroup
 		defer calls.Wait()
 		for range p.row.times() {
-			calls.Go(func() { p.judge(stepErr(p.fire()), string(p.point)) })
+			calls.Go(func() { p.checkCell(stepErr(p.fire()), string(p.point)) })
 		}
 	})
 }
@@ -93,7 +93,7 @@ func (p *play) playTool() {
 	name := fmt.Sprintf(p.tool, p.plugin)
 	p.during(func() {
 		result, err := p.host.CallTool(p.Context(), name, nil)
-		p.judge(err, name)
+		p.checkCell(err, name)
 		if err == nil && !strings.Contains(result.Result, p.plugin) {
 			p.Errorf("result %+v", result)
 		}

@@ -177,8 +177,8 @@ func stepOf(out *hook.Outcome, plugin, dialect string) *hook.Step {
 	return nil
 }
 
-// judge compares the result of a call to the culprit with its cell.
-func (p *play) judge(err error, where string) {
+// checkCell compares the result of a call to the culprit with its cell.
+func (p *play) checkCell(err error, where string) {
 	p.Helper()
 	switch {
 	case p.kind == "" && err != nil:

@@ -24,7 +24,7 @@ type Error struct {
 func Failure(kind Kind, err error) *Error { return &Error{Kind: kind, Err: err} }
 
 // Error returns a message with the plugin, the dialect, the hook, the point, the cause and the line
-// of stderr that [LastWords] chooses.
+// of stderr that [ReasonLine] chooses.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Plugin != "" {
@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.cause())
-	if tail := LastWords(e.Stderr); tail != "" {
+	if tail := ReasonLine(e.Stderr); tail != "" {
 		b.WriteString(" (stderr: " + tail + ")")
 	}
 	return b.String()
@@ -98,13 +98,13 @@ func kindOf(err error) Kind {
 	return Unknown
 }
 
-// LastWords returns the line of a program's stderr that best explains why it ended: the last line
+// ReasonLine returns the line of a program's stderr that best explains why it ended: the last line
 // with the word "error", or else the last line. Interpreters print more after the error, such as
 // their version. A long line is cut, and the result is valid UTF-8.
-func LastWords(stderr string) string {
+func ReasonLine(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	line := lines[len(lines)-1]
-	for _, l := range slices.Backward(lines[max(0, len(lines)-lastLines):]) {
+	for _, l := range slices.Backward(lines[max(0, len(lines)-reasonLines):]) {
 		if strings.Contains(strings.ToLower(l), "error") {
 			line = strings.TrimSpace(l)
 			break
@@ -117,5 +117,5 @@ func LastWords(stderr string) string {
 	return strings.ToValidUTF8(line, "\uFFFD")
 }
 
-// lastLines is how many lines, counted from the end, LastWords looks at.
-const lastLines = 20
+// reasonLines is how many lines, counted from the end, ReasonLine looks at.
+const reasonLines = 20

@@ -2,8 +2,8 @@ package hook
 
 import "testing"
 
-// TestLastWords: of a program's stderr, an error shows the line that explains why it ended.
-func TestLastWords(t *testing.T) {
+// TestReasonLine: of a program's stderr, an error shows the line that explains why it ended.
+func TestReasonLine(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"":           "",
 		"one\ntwo\n": "two",
@@ -11,7 +11,7 @@ func TestLastWords(t *testing.T) {
 		"error: Cannot find package 'x'\n\nBun v1.4.4 (Linux x64)\n":           "error: Cannot find package 'x'",
 		"Traceback:\n  File \"a\"\nModuleNotFoundError: No module named 'x'\n": "ModuleNotFoundError: No module named 'x'",
 	} {
-		if got := LastWords(stderr); got != want {
+		if got := ReasonLine(stderr); got != want {
 			t.Errorf("%q: %q, want %q", stderr, got, want)
 		}
 	}

@@ -85,13 +85,13 @@ func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
 			HTTP string `json:"http"`
 		}
 		if err := json.Unmarshal([]byte(first), &ready); err != nil || ready.HTTP == "" {
-			return fmt.Errorf("the daemon is not ready, it printed %.200q: %s", first, d.lastWords())
+			return fmt.Errorf("the daemon is not ready, it printed %.200q: %s", first, d.logTail())
 		}
 		d.URL = strings.TrimSuffix(ready.HTTP, "/")
 		d.client = NewClient(d.URL)
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the daemon is not ready: %w: %s", ctx.Err(), d.lastWords())
+		return fmt.Errorf("the daemon is not ready: %w: %s", ctx.Err(), d.logTail())
 	}
 }
 
@@ -109,7 +109,7 @@ func (d *Daemon) Stop() error {
 	select {
 	case err := <-d.ended:
 		if err != nil {
-			return fmt.Errorf("the daemon ended: %w: %s", err, d.lastWords())
+			return fmt.Errorf("the daemon ended: %w: %s", err, d.logTail())
 		}
 		return nil
 	case <-time.After(stopWithin):
@@ -117,8 +117,8 @@ func (d *Daemon) Stop() error {
 	}
 }
 
-// lastWords returns the end of the log.
-func (d *Daemon) lastWords() string {
+// logTail returns the end of the log.
+func (d *Daemon) logTail() string {
 	text, err := os.ReadFile(d.log.Name())
 	if err != nil {
 		return err.Error()

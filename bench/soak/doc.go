@@ -15,7 +15,7 @@
 //	   ├─ replayer       reads a stretch of the journal again and compares it with what the followers saw
 //	   ├─ keeper         has a plugin store, read and delete; starts a process-per-call plugin
 //	   ├─ sampler        memory, descriptors, goroutines, disk
-//	   └─ soak.judge     every check, each with what was found and what was allowed
+//	   └─ soak.checkAll  every check, each with what was found and what was allowed
 //
 // Data on disk is limited: a session is deleted after --messages messages, together with its
 // events.

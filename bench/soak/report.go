@@ -69,8 +69,8 @@ func (l *ledger) total() (n int) {
 	return n
 }
 
-// judge makes all checks that need a running daemon.
-func (s *soak) judge(ctx context.Context) Report {
+// checkAll makes all checks that need a running daemon.
+func (s *soak) checkAll(ctx context.Context) Report {
 	r := Report{OK: true, Seconds: s.loaded.Seconds(), Sessions: s.sessions, Pause: s.pause.String(), Readings: s.sampler.readings()}
 	r.check("the load went on to the end", s.loaded >= s.length, "%v of %v", s.loaded.Round(time.Second), s.length)
 	s.awaitAll(ctx, &r)

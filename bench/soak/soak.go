@@ -51,7 +51,7 @@ func (s *soak) run(ctx context.Context) (Report, error) {
 	var followers sync.WaitGroup
 	s.follow(following, &followers)
 	s.load(ctx)
-	report := s.judge(context.WithoutCancel(ctx))
+	report := s.checkAll(context.WithoutCancel(ctx))
 	endFollowing()
 	followers.Wait()
 	s.client.Close()

@@ -12,7 +12,7 @@
 //
 // The package is not a sandbox, and decides only about the shell tool.
 //
-//	Project.Judge         store.go: a call of the shell
+//	Project.AllowsCall    store.go: a call of the shell
 //	  Command             rule.go: the command line in its arguments
 //	  Project.Allows      the rules that are on disk now
 //	    Rule.Allows

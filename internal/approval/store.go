@@ -107,10 +107,10 @@ func (p Project) Allows(line string) (r Rule, ok bool, err error) {
 // shellTool is the built-in tool that runs commands.
 const shellTool = "shell"
 
-// Judge reports whether a call of a tool needs no question. If it needs one, offer is the rule that
-// the user could make of it, or nil. plugin is the plugin that has the tool, "" for a built-in one:
-// rules are only for the built-in shell.
-func (p Project) Judge(tool, plugin string, arguments json.RawMessage) (allowed bool, offer *Rule, err error) {
+// AllowsCall reports whether a call of a tool needs no question. If it needs one, offer is the rule
+// that the user could make of it, or nil. plugin is the plugin that has the tool, "" for a built-in
+// one: rules are only for the built-in shell.
+func (p Project) AllowsCall(tool, plugin string, arguments json.RawMessage) (allowed bool, offer *Rule, err error) {
 	line, ok := Command(arguments)
 	if tool != shellTool || plugin != "" || !ok {
 		return false, nil, nil

@@ -347,7 +347,7 @@ type refusals struct {
 // refuse allows approved commands and refuses all others. It is a [chat.Approver].
 func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (chat.Approval, error) {
 	if r.remembered != nil {
-		if allowed, _, err := r.remembered.Judge(t.Name, t.Plugin, c.Arguments); allowed || err != nil {
+		if allowed, _, err := r.remembered.AllowsCall(t.Name, t.Plugin, c.Arguments); allowed || err != nil {
 			return chat.Approval{Allowed: allowed}, err
 		}
 	}

@@ -19,8 +19,8 @@ the tools of all plugins, and the prompts and resources of the MCP servers that
 [[mcp]] in the configuration lists. Plugins work in the project of the current
 directory.
 
-A call passes tool.before, tool.resolve and tool.after like any other call, and
-is stored in the journal. Clients are notified when plugins are added or
+A call passes tool.before, tool.resolve and tool.after like a call of the agent,
+and is stored in the journal. Clients are notified when plugins are added or
 removed. The server supports all revisions of the protocol from 2024-11-05 to
 2026-07-28. Logs go to stderr.
 

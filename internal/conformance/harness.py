@@ -91,12 +91,12 @@ async def ask(plugin, hook, args, kind, part):
         report["line"] = line_of(error)
     watching.cancel()
     report["blocked"] = watch.worst
-    judge(report, hook, answer, args[1:], before)
+    check_answer(report, hook, answer, args[1:], before)
     print("conformance " + json.dumps(report), flush=True)
     return answer
 
 
-def judge(report, hook, answer, after, before):
+def check_answer(report, hook, answer, after, before):
     if answer is not None and not isinstance(answer, RETURNS[hook]):
         report["wrong"] = f"it returns {type(answer).__name__}"
     if answer is None and hook in ("on_tool_call", "on_tool_result") and after != before:

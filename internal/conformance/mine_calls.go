@@ -121,7 +121,7 @@ func (s *mineSuite) checkAnswer(what string, h mine.Registration, context json.R
 		s.seen.note(sawStatus, "%s answers with status %s and exit code 0", what, shown(o.Get("status")))
 		return
 	}
-	ignored, err := mine.Judge(h.Stage, context, r.stdout)
+	ignored, err := mine.CheckAnswer(h.Stage, context, r.stdout)
 	fault := contextFault(o.Get("context"))
 	if fault == "" && err != nil {
 		fault = err.Error()

@@ -56,7 +56,7 @@ func (s *scaffoldSuite) askHooks(t *trial) {
 				t.failf("the hook %s is answered with %s instead of an object", name, shown(a.result))
 				return
 			}
-			s.judge(name, o)
+			s.checkAnswer(name, o)
 		}
 	}
 	if len(s.hooks) == 0 {
@@ -67,8 +67,8 @@ func (s *scaffoldSuite) askHooks(t *trial) {
 	t.passf("%s, three times each", render.Count(len(s.hooks), "hook"))
 }
 
-// judge notes what is wrong with the answer of a hook.
-func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
+// checkAnswer notes what is wrong with the answer of a hook.
+func (s *scaffoldSuite) checkAnswer(name string, o rawjson.Object) {
 	action, isText := o.String("action")
 	switch {
 	case o.Get("action") == nil:

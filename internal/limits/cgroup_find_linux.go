@@ -36,7 +36,7 @@ func findCgroup(root string, host int) (*cgroupTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if path.Base(dir) == hostLeaf { // another Cgroups of this program moved it there, or the host that started this one
+	if path.Base(dir) == hostLeaf { // this program moved itself there earlier, or the host that started it did
 		dir = path.Dir(dir)
 	}
 	t := &cgroupTree{root: root, dir: filepath.Join(root, dir), host: host}

@@ -6,7 +6,7 @@ import (
 )
 
 // Limits bound the resources of a process and all processes that it starts. Zero means no limit.
-// How well each is enforced depends on the system: see [Supported]. A limit never loosens one that
+// How well each is enforced depends on the system: see [Supported]. A limit never raises one that
 // the host itself has.
 type Limits struct {
 	// Memory is in bytes. A cgroup counts the memory that the process and all its descendants

@@ -23,7 +23,7 @@ func TestExceeded(t *testing.T) {
 		"SIGKILL by the host is not explained":               {limits, Ending{Signal: killed, CPU: 3 * time.Second, ByHost: true}, ""},
 		"SIGKILL in a cgroup out of memory is about memory":  {limits, Ending{Signal: killed, outOfMemory: true}, memory},
 		"memory is named before CPU time":                    {limits, Ending{Signal: killed, CPU: time.Hour, outOfMemory: true}, memory},
-		"a leader that was not killed has no explanation":    {limits, Ending{outOfMemory: true}, ""},
+		"a process that exited by itself is not explained":   {limits, Ending{outOfMemory: true}, ""},
 		"a normal exit exceeds nothing":                      {limits, Ending{CPU: time.Hour}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -213,16 +213,16 @@ func (d *Dispatch) send(ctx context.Context, p queuedMessage) Delivery {
 	return end
 }
 
-func (p queuedMessage) delivery(fate Result, err error) Delivery {
-	return Delivery{Route: p.route.Name, Message: p.m, Result: fate, Err: err}
+func (p queuedMessage) delivery(result Result, err error) Delivery {
+	return Delivery{Route: p.route.Name, Message: p.m, Result: result, Err: err}
 }
 
 // count records the result of a message that was waiting.
-func (d *Dispatch) count(fate Result) {
+func (d *Dispatch) count(result Result) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.counts.Waiting--
-	switch fate {
+	switch result {
 	case Sent:
 		d.counts.Sent++
 	case Failed:

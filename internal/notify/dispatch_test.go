@@ -114,10 +114,10 @@ func TestDispatch(t *testing.T) {
 		},
 		"messages that do not fit are dropped, counted, logged and observed": func(t *testing.T) {
 			var logs bytes.Buffer
-			var fates []Result
+			var results []Result
 			d := NewDispatch(DispatchOptions{
 				Waiting: 2, Logger: slog.New(slog.NewTextHandler(&logs, nil)),
-				Observe: func(end Delivery) { fates = append(fates, end.Result) },
+				Observe: func(end Delivery) { results = append(results, end.Result) },
 			})
 			s := &sender{hold: make(chan struct{})}
 			for range 3 {
@@ -128,8 +128,8 @@ func TestDispatch(t *testing.T) {
 			}
 			close(s.hold)
 			shut(t, d)
-			if got := d.Counts(); got != (Counts{Sent: 2, Dropped: 1}) || !slices.Equal(fates, []Result{Dropped, Sent, Sent}) {
-				t.Errorf("got %+v, %q", got, fates)
+			if got := d.Counts(); got != (Counts{Sent: 2, Dropped: 1}) || !slices.Equal(results, []Result{Dropped, Sent, Sent}) {
+				t.Errorf("got %+v, %q", got, results)
 			}
 			if !strings.Contains(logs.String(), "too many notifications are waiting") {
 				t.Errorf("got %s", logs.String())

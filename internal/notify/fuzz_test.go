@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
-// FuzzService lets a service answer with any text. A good status without a refusal is a success. Of
-// any other answer, the error repeats a text that is short, printable and without secrets.
+// FuzzService lets a service answer with any text. A good status without a refusal is a success.
+// For any other answer, the error has the service's text, short, printable and without secrets.
 func FuzzService(tf *testing.F) {
 	f := variants.Of(tf)
 	for _, body := range []string{

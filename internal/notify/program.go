@@ -61,8 +61,8 @@ func (p programs) getenv(name string) string {
 }
 
 const (
-	// programTimeout is the same as for a service. A program that asks for permission in a window
-	// is not waited for.
+	// programTimeout is the same as for a service. It also ends a program that waits for a
+	// permission in a window.
 	programTimeout = 10 * time.Second
 	programGrace   = time.Second
 	maxStdout      = 4 << 10 // it is read and ignored

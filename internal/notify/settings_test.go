@@ -104,7 +104,7 @@ func TestSettings(t *testing.T) {
 		{"tags are an array", Ntfy, with(ntfy, "tags", "a,b"), "tags: must be an array of strings, got a string"},
 		{"tags are strings", Ntfy, with(ntfy, "tags", []any{"a", int64(1)}), "tags[1]: must be a string, got a whole number"},
 		{"an unknown variable is named", Slack, map[string]any{"webhook_url": "${NO_HOOK}"}, `is neither in the secrets file nor in the environment; write NO_HOOK = "…" into secrets.toml`},
-		{"in arrays too", Ntfy, with(ntfy, "tags", []any{"${NO_TAG}"}), "NO_TAG"},
+		{"an unknown variable in an array is named", Ntfy, with(ntfy, "tags", []any{"${NO_TAG}"}), "NO_TAG"},
 		{"a webhook is a URL, and not repeated", Slack, map[string]any{"webhook_url": "hush-hush"}, "webhook_url: not a web address; write https://HOST…"},
 		{"a base URL has no user", Ntfy, with(ntfy, "base_url", "https://u:hush-hush@x"), "base_url: must be a plain URL"},
 		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token: has characters that are not allowed"},
@@ -141,7 +141,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("so is a desktop on an unknown system", func(t *testing.T) {
+	t.Run("a desktop is unsupported on an unknown system", func(t *testing.T) {
 		if _, err := New(Desktop, nil, Options{System: "plan9", Procs: newGroup(t)}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("got %v", err)
 		}
@@ -163,8 +163,8 @@ func TestNew(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ rule, driver, text, want string }{
 		{"variables are not replaced", Slack, `webhook_url = "${HOOK}"`, ""},
-		{"in words and numbers too", Ntfy, "topic = \"${T}\"\npriority = \"${P}\"\nbase_url = \"${B}\"\ntags = [\"${X}\"]", ""},
-		{"but they must be variables", Slack, `webhook_url = "${HOOK"`, "1:15: webhook_url: has a ${ without a }"},
+		{"variables are not replaced in words and numbers either", Ntfy, "topic = \"${T}\"\npriority = \"${P}\"\nbase_url = \"${B}\"\ntags = [\"${X}\"]", ""},
+		{"a ${ that begins no variable is an error", Slack, `webhook_url = "${HOOK"`, "1:15: webhook_url: has a ${ without a }"},
 		{"a missing key", Telegram, `bot_token = "a"`, "1:1: chat_id: is required"},
 		{"a chat may be a number", Telegram, "bot_token = \"a\"\nchat_id = -100", ""},
 		{"another driver's key", IMessage, "to = \"me\"\ntopic = \"x\"", "2:1: unknown key topic"},

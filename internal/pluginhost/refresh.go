@@ -90,7 +90,7 @@ func (h *Host) replaceRoster(ctx context.Context, dialects []string, again bool)
 		err = h.wire(now)
 	}
 	if err != nil {
-		return errors.Join(err, h.dismissMissing(now, before))
+		return errors.Join(err, h.closeMissing(now, before))
 	}
 	h.warnOfNames(now)
 	h.warnOfProject()
@@ -102,8 +102,8 @@ func (r *roster) stillKept(now *roster) []keptEntry {
 	return slices.DeleteFunc(slices.Clone(r.kept), func(k keptEntry) bool { return !slices.Contains(now.entries, k.entry) })
 }
 
-// dismissMissing closes, in parallel, the plugins that are in one roster and not in the other.
-func (h *Host) dismissMissing(in, notIn *roster) error {
+// closeMissing closes, in parallel, the plugins that are in one roster and not in the other.
+func (h *Host) closeMissing(in, notIn *roster) error {
 	errs := make([]error, len(in.entries)) // each goroutine owns one element
 	watch := h.stopWatch(in.entries)
 	if h.plugins.Load() != nil {

@@ -123,7 +123,7 @@ func (h *Host) retire(old, now *roster) error {
 	h.retired = done
 	if old.uses.Load() == 0 && isDone(previous) {
 		defer close(done)
-		return h.dismissOld(old, now)
+		return h.closeOld(old, now)
 	}
 	h.retiring.Go(func() {
 		defer close(done)
@@ -131,7 +131,7 @@ func (h *Host) retire(old, now *roster) error {
 			<-previous
 		}
 		h.awaitIdle(old)
-		if err := h.dismissOld(old, now); err != nil {
+		if err := h.closeOld(old, now); err != nil {
 			h.setup().Logger.Warn("a plugin was not closed cleanly", "err", err)
 		}
 	})
@@ -161,11 +161,11 @@ func (h *Host) awaitIdle(r *roster) {
 	}
 }
 
-// dismissOld closes the plugins that are not in the new roster. Python plugins share an
+// closeOld closes the plugins that are not in the new roster. Python plugins share an
 // interpreter: closing the old copy of one unloads its file for the new copy too, so that file is
 // loaded once more.
-func (h *Host) dismissOld(old, now *roster) error {
-	err := h.dismissMissing(old, now)
+func (h *Host) closeOld(old, now *roster) error {
+	err := h.closeMissing(old, now)
 	for _, e := range now.entries {
 		p, ok := e.plugin.(dialect.Reloader)
 		if before := old.at(e.found); ok && before != nil && before != e && before.plugin != nil {

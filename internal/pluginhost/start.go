@@ -167,7 +167,7 @@ func (h *Host) rename(e *entry, called string, names census) {
 		e.fail(err)
 	}
 	if e.state != dialect.Ready {
-		h.dismiss(e)
+		h.closeRefused(e)
 	}
 }
 
@@ -248,11 +248,11 @@ func (h *Host) refuseTwin(e *entry, owner string) {
 		fix = fmt.Sprintf("let one of them call itself something other than %q: its name is in its code or its manifest", e.info.Name)
 	}
 	e.fail(dialect.WithFix(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner), fix))
-	h.dismiss(e)
+	h.closeRefused(e)
 }
 
-// dismiss closes a plugin that was opened and then refused.
-func (h *Host) dismiss(e *entry) {
+// closeRefused closes a plugin that was opened and then refused.
+func (h *Host) closeRefused(e *entry) {
 	if err := e.end(); err != nil {
 		h.setup().Logger.Warn("plugin was not closed cleanly", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}

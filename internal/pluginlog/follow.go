@@ -21,8 +21,8 @@ type Follower struct {
 	offset int64
 }
 
-// Follow returns the last lines, and a follower for the lines after them. most limits the number of
-// the lines, not of those that the follower reads.
+// Follow returns the last lines, and a follower for all lines after them. most is the largest
+// number of lines that Follow itself returns.
 func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
 	f := &Follower{store: s, path: s.File(dialect, name)}
 	lines, _, err := s.readFrom(rotatedPath(f.path), 0)

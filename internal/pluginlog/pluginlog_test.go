@@ -71,9 +71,9 @@ func TestASecretIsNotCutInTwo(t *testing.T) {
 	}
 }
 
-// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and another name
+// TestLogsStayInTheStore: whatever a plugin calls itself, its log is in the store, and another name
 // has another file.
-func TestNamesLeadNowhere(t *testing.T) {
+func TestLogsStayInTheStore(t *testing.T) {
 	s, _, _ := newLog(t)
 	seen := make(map[string]bool)
 	for _, name := range []string{"../../x", "x", "X/y", "", ".", "..", "a\x00b", "%2e", "a%2fb", strings.Repeat("n", 300)} {

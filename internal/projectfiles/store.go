@@ -84,13 +84,13 @@ func (s Store) Look(root string) Status {
 	}
 	st.Entry = lock.Find(kindTrusted, root)
 	if there {
-		st.judge(s, lock)
+		st.compareWithRecord(s, lock)
 	}
 	return st
 }
 
-// judge compares the plugins with the record.
-func (st *Status) judge(s Store, lock *trust.Lock) {
+// compareWithRecord compares the plugins with the record.
+func (st *Status) compareWithRecord(s Store, lock *trust.Lock) {
 	declined := lock.Find(kindDeclined, st.Root)
 	st.State = Untrusted
 	if st.Entry == nil && declined == nil {

@@ -133,7 +133,7 @@ func (p *planner) search(call program.EnvCall) (path string, err error) {
 		if info, statErr := os.Stat(candidate); statErr != nil || !isProgram(info) {
 			continue
 		}
-		_, _, refused := p.judge(start{path: candidate, by: "env"})
+		_, _, refused := p.checkOrigin(start{path: candidate, by: "env"})
 		if refused == nil {
 			return candidate, nil
 		}
@@ -163,7 +163,7 @@ func (p *planner) loader(file string) error {
 		return nil
 	}
 	s := start{path: p.absolute(loader), by: "the ELF header of " + file}
-	_, w, err := p.judge(s)
+	_, w, err := p.checkOrigin(s)
 	if err != nil || !w.exists() {
 		return err
 	}
@@ -176,10 +176,10 @@ func (p *planner) loader(file string) error {
 // end, or "" if there is none.
 func (p *planner) admit(s start) (file string, err error) { return p.mountProgram(s, p.mayStart) }
 
-// judge returns where a program comes from, or refuses it. A program that the operator's PATH finds
-// may also be named by its full path, but not by a link in another directory: the libraries beside
-// that link would be mounted too.
-func (p *planner) judge(s start) (from origin, w way, err error) {
+// checkOrigin returns where a program comes from, or refuses it. A program that the operator's PATH
+// finds may also be named by its full path, but not by a link in another directory: the libraries
+// beside that link would be mounted too.
+func (p *planner) checkOrigin(s start) (from origin, w way, err error) {
 	w = walk(s.path)
 	if p.opts.ReadAll {
 		return fromGrant, w, nil // it may be read and executed anyway
@@ -218,7 +218,7 @@ func (p *planner) inPath(w way, names ...string) bool {
 // mountProgram mounts a program, with all the links that lead to it and the libraries beside it,
 // and passes its file to allow.
 func (p *planner) mountProgram(s start, allow func(path string)) (file string, err error) {
-	from, w, err := p.judge(s)
+	from, w, err := p.checkOrigin(s)
 	if err != nil || !w.exists() {
 		return "", err
 	}

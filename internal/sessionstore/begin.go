@@ -76,7 +76,7 @@ func (t *Turn) take(ctx context.Context) (err error) {
 		}
 	}
 	for try := 0; try < takeTries; {
-		verdict, err := t.lease.judge(ctx, t.state)
+		verdict, err := t.lease.checkOpenTurn(ctx, t.state)
 		if err != nil {
 			return err
 		}

@@ -21,10 +21,10 @@
 //	Store.Begin
 //	├─ Turn.take
 //	│  ├─ tails.take, load   the conversation, from memory or from its last compaction on
-//	│  ├─ sessionLease.judge if a turn is open: is its process alive? (package lease) Then a BusyError
+//	│  ├─ checkOpenTurn      if a turn is open: is its process alive? (package lease) Then a BusyError
 //	│  ├─ writeBegan         our first entry is the claim: from now on the engine refuses entries of other turns
 //	│  │  └─ repairs         ends a turn that was cut off, and adds missing results of tool calls
-//	│  └─ refresh            another entry was first: read it, and judge again
+//	│  └─ refresh            another entry was first: read it, and check again
 //	├─ checkNotDeleted       was the session deleted meanwhile?
 //	└─ sessionLease.keep     a heartbeat, three times in the period of a lease, until the end
 //	Turn.Append, Turn.Compact

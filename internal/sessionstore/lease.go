@@ -81,9 +81,9 @@ func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 // owns reports whether a claim is ours.
 func (l *sessionLease) owns(c *claim) bool { return c != nil && c.Token == l.claim.Token }
 
-// judge decides about the open turn, if there is one. It returns free or unsure, or a
+// checkOpenTurn decides about the open turn, if there is one. It returns free or unsure, or a
 // [session.BusyError]. A claim that cannot be read is damaged and does not count.
-func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, error) {
+func (l *sessionLease) checkOpenTurn(ctx context.Context, now *state) (lease.Verdict, error) {
 	if now.open == nil {
 		return lease.Free, nil
 	}

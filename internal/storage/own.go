@@ -23,7 +23,7 @@ type Own struct {
 	engine *engine.Engine // nil: not opened
 }
 
-// NewOwn makes such a store. The caller must close it.
+// NewOwn returns an Own. The caller must close it.
 func NewOwn(getenv func(name string) string, configFile string, logger *slog.Logger) *Own {
 	o := &Own{Getenv: getenv, ConfigFile: configFile, Logger: logger}
 	o.Store = New(o.open)

@@ -46,7 +46,7 @@ type account struct {
 	turn chan struct{} // a channel of capacity 1, used as a mutex: one change at a time in this process
 
 	// The fields below are protected by turn.
-	known    bool // used and revision are those of the record when this process last read or wrote it
+	known    bool // used and revision were read from the record, or written to it
 	used     entry.Usage
 	revision uint64    // of the record; 0: there is no record
 	same     uint64    // the revision at the last refusal

@@ -49,7 +49,7 @@ func wantExact(t *testing.T, b Bucket) {
 	}
 }
 
-func TestWhatAPluginStoresIsBounded(t *testing.T) {
+func TestStorageOfAPluginIsLimited(t *testing.T) {
 	t.Run("in bytes, of keys and values", func(t *testing.T) {
 		b := open(t).Plugin("notes", Quota{Bytes: 1000})
 		put(t, b, "a", string(text(599)))
@@ -96,7 +96,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 	})
-	t.Run("a limit that was lowered lets a plugin go down to it", func(t *testing.T) {
+	t.Run("a plugin over a lowered limit may replace values by smaller ones, and delete them", func(t *testing.T) {
 		s := open(t)
 		put(t, s.Plugin("notes", Quota{}), "a", string(text(100)))
 		put(t, s.Plugin("notes", Quota{}), "b", string(text(100)))
@@ -142,7 +142,7 @@ func (b countedBucket) Sizes(ctx context.Context, prefix string) ([]engine.Size,
 	return b.Bucket.Sizes(ctx, prefix)
 }
 
-func TestPuttingListsNothing(t *testing.T) {
+func TestPutListsNoKeys(t *testing.T) {
 	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -236,8 +236,8 @@ func TestRoomThatAnotherProcessMadeIsUsed(t *testing.T) {
 	wantExact(t, one)
 }
 
-// Processes that store at the same time, also under the same keys, do not get past the limit
-// together, and lose no count.
+// Processes that store at the same time, even under the same keys, stay within the limit together,
+// and their record has the real usage.
 func TestProcessesShareOneLimit(t *testing.T) {
 	dir := t.TempDir()
 	var buckets []Bucket

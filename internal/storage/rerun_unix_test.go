@@ -10,6 +10,6 @@ import (
 
 // TestQuotaAgain: the quota of storage holds for every user and wherever the data directory lies.
 func TestQuotaAgain(t *testing.T) {
-	rerun.Tests(t, "TestWhatAPluginStoresIsBounded", "TestPuttingListsNothing", "TestAWrongRecordIsReplaced", "TestRoomThatAnotherProcessMadeIsUsed",
+	rerun.Tests(t, "TestStorageOfAPluginIsLimited", "TestPutListsNoKeys", "TestAWrongRecordIsReplaced", "TestRoomThatAnotherProcessMadeIsUsed",
 		"TestProcessesShareOneLimit")
 }

@@ -46,7 +46,7 @@ func TestAnEngineThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-func TestBucketKeepsWhatItIsGiven(t *testing.T) {
+func TestBucketReturnsStoredValues(t *testing.T) {
 	b := open(t).Plugin("notes", Quota{})
 	for name, key := range map[string]string{
 		"plain":                "a",

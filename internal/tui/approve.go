@@ -100,7 +100,7 @@ func (a *Approver) remembered(q *question) bool {
 	if memory == nil {
 		return false
 	}
-	allowed, offer, err := memory.Judge(q.tool.Name, q.tool.Plugin, q.call.Arguments)
+	allowed, offer, err := memory.AllowsCall(q.tool.Name, q.tool.Plugin, q.call.Arguments)
 	if err != nil {
 		q.note = err.Error()
 	}

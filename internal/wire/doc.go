@@ -19,7 +19,7 @@
 //	Serial.Call
 //	  lock                   one call at a time
 //	  compose                the request, after the rest of a half-sent line
-//	  exchange ┬ Reader.line ─ judge ─ scanMessage ─ accept
+//	  exchange ┬ Reader.line ─ handleLine ─ scanMessage ─ accept
 //	           ├ transmit ─ (does not fit the pipe) pump
 //	           └ read ─ linger.wait, or the runtime's poller
 //	  endCall                stops the pump and the watch on the context

@@ -33,7 +33,7 @@ type Serial struct {
 	given givenUp   // calls given up without a reply
 	err   error     // why no call can succeed any more
 
-	// Replies with another id: serial_judge.go.
+	// Replies with another id: serial_line.go.
 	right int  // how many replies in a row had the id of their call
 	held  held // a reply with another id, while it may still turn out to be an old one
 
@@ -134,7 +134,7 @@ func (s *Serial) exchange(ctx context.Context) (message, error) {
 			}
 			err = nil
 		case ok:
-			if m, ok := s.judge(line, s.wanted()); ok {
+			if m, ok := s.handleLine(line, s.wanted()); ok {
 				return m, nil
 			}
 			err = s.holdOn(ctx)
@@ -179,7 +179,7 @@ func (s *Serial) oversized() bool {
 // endOutput handles the end of the plugin's output. A last reply without a newline counts.
 func (s *Serial) endOutput() (message, error) {
 	half := s.in.last()
-	if m, ok := s.judge(half, s.wanted()); ok {
+	if m, ok := s.handleLine(half, s.wanted()); ok {
 		return m, nil
 	}
 	if s.held.line != nil {

@@ -123,7 +123,7 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 		return a, nil
 	}
 	if a.ok {
-		a.reason = cmp.Or(a.reason, lastWords(r.Stderr), `it answered {"ok":true}, but did not exit with 0`)
+		a.reason = cmp.Or(a.reason, shortStderr(r.Stderr), `it answered {"ok":true}, but did not exit with 0`)
 	}
 	return a, hook.Failure(hook.Crash, errors.New(p.failed(r, a.reason)))
 }
@@ -137,11 +137,11 @@ func isObject(text []byte) bool {
 // failed returns the message of docs/protocols/dotagent.md, row D33. The exit code is -1 after a
 // signal.
 func (p *plugin) failed(r *proc.Result, reason string) string {
-	unsaid := "it gave no reason"
+	noReason := "it gave no reason"
 	if r.Exit.Code < 0 {
-		unsaid += " (" + r.Exit.String() + ")"
+		noReason += " (" + r.Exit.String() + ")"
 	}
-	reason = cmp.Or(reason, lastWords(r.Stderr), complaint(r.Stdout), unsaid)
+	reason = cmp.Or(reason, shortStderr(r.Stderr), complaint(r.Stdout), noReason)
 	return fmt.Sprintf("plugin %s failed (exit %d): %s", p.name, r.Exit.Code, reason)
 }
 
@@ -216,9 +216,9 @@ func received(stdout []byte) json.RawMessage {
 	return rawjson.String(string(stdout[:min(len(stdout), most)]))
 }
 
-// lastWords shortens stderr for an error message to its beginning and its end. Python prints the
+// shortStderr shortens stderr for an error message to its beginning and its end. Python prints the
 // error last, Rust prints it first, before a backtrace.
-func lastWords(stderr string) string {
+func shortStderr(stderr string) string {
 	const first, last = 300, 700
 	s := strings.TrimSpace(stderr)
 	if len(s) > first+last {

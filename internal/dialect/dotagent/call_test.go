@@ -149,8 +149,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestACallerWhoGivesUp: a call that its caller cancels does not report a timeout.
-func TestACallerWhoGivesUp(t *testing.T) {
+// TestACancelledCallIsNoTimeout: a call that its caller cancels does not report a timeout.
+func TestACancelledCallIsNoTimeout(t *testing.T) {
 	h, err := fake(t, "ok").open().Connect(kindNotify, hook.JobNotify)
 	if err != nil {
 		t.Fatal(err)
@@ -190,16 +190,16 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestLastWords: an error before a long backtrace is shown, and so is one after it.
-func TestLastWords(t *testing.T) {
+// TestShortStderr: an error before a long backtrace is shown, and so is one after it.
+func TestShortStderr(t *testing.T) {
 	trace := strings.Repeat("at main.rs:1\n", 200)
-	if got := lastWords("Error: no such file\n" + trace); !strings.HasPrefix(got, "Error: no such file\n") || len(got) > 1100 {
+	if got := shortStderr("Error: no such file\n" + trace); !strings.HasPrefix(got, "Error: no such file\n") || len(got) > 1100 {
 		t.Errorf("%d bytes: %.50q", len(got), got)
 	}
-	if got := lastWords(trace + "KeyError: 'page'\n"); !strings.HasSuffix(got, "KeyError: 'page'") {
+	if got := shortStderr(trace + "KeyError: 'page'\n"); !strings.HasSuffix(got, "KeyError: 'page'") {
 		t.Errorf("%q", got)
 	}
-	if got := lastWords(" short \n"); got != "short" {
+	if got := shortStderr(" short \n"); got != "short" {
 		t.Errorf("%q", got)
 	}
 }

@@ -89,7 +89,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	var problems []dialect.Problem
 	for _, dir := range d.ownFolders(env) {
-		if dir != d.system { // which the administrator may have closed to this user
+		if dir != d.system { // the system place may be closed to this user on purpose
 			problems = append(problems, dialect.ExaminePlace(dir)...)
 		}
 	}

@@ -201,7 +201,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-func TestExamineNamesWhatIsHidden(t *testing.T) {
+func TestExamineReportsHiddenPlugins(t *testing.T) {
 	d, env, places := searched(t)
 	first := write(t, filepath.Join(places[0], "dotagent-plugin-roam"), 0o755)
 	hidden := write(t, filepath.Join(places[3], "dotagent-plugin-roam"), 0o755)

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// longestError limits what an error repeats of a plugin's reply: the limits of [cut] and lastWords,
-// with room for the host's own text.
+// longestError limits what an error repeats of a plugin's reply: the limits of [cut] and
+// shortStderr, with room for the host's own text.
 const longestError = 4 << 10
 
 // FuzzAnswer: only ok:true with exit code 0 is a success, every refusal has a reason, and errors
@@ -46,7 +46,7 @@ func FuzzAnswer(tf *testing.F) {
 		if got := received(stdout); got != nil && (rawjson.Check(got) != nil || !utf8.Valid(got)) {
 			t.Errorf("the trace shows %q as %q", stdout, got)
 		}
-		if words := lastWords(stderr); !utf8.ValidString(words) || len(words) > longestError {
+		if words := shortStderr(stderr); !utf8.ValidString(words) || len(words) > longestError {
 			t.Errorf("%q ends in %q", stderr, words)
 		}
 	})

@@ -22,7 +22,7 @@ func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 		grace      time.Duration
 		says       string // what the grandchild prints before it is killed
 	}{
-		{"on SIGTERM, with time to end", `trap 'echo farewell >&3; exit' TERM;`, time.Minute, "up farewell"},
+		{"on SIGTERM, with time to end", `trap 'echo stopped >&3; exit' TERM;`, time.Minute, "up stopped"},
 		{"on SIGKILL, if it ignores SIGTERM", `trap '' TERM;`, 10 * time.Millisecond, "up"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -26,10 +26,10 @@ type listing struct {
 	files  []string // those with a plugin's name, sorted
 }
 
-// settled is how old the last change of a folder must be before its listing is remembered. File
+// minAge is how old the last change of a folder must be before its listing is remembered. File
 // systems round the time of a change, some to two seconds. A second change within that time would
 // not be noticed.
-const settled = 3 * time.Second
+const minAge = 3 * time.Second
 
 // filesIn lists the files of a folder that have a plugin's name. It returns nil if the folder
 // cannot be read; see Examine.
@@ -49,7 +49,7 @@ func (l *listings) filesIn(dir string) []string {
 	if err != nil {
 		return nil
 	}
-	if folder.Certain() && time.Since(folder.Last()) > settled {
+	if folder.Certain() && time.Since(folder.Last()) > minAge {
 		if l.known == nil {
 			l.known = make(map[string]listing)
 		}

@@ -23,7 +23,7 @@ type manifest struct {
 	platforms []string
 	schema    *schema.Schema // nil: the plugin has none, or an unusable one
 	warnings  []string
-	lost      []string // declarations that cannot be used
+	unusable  []string // declarations that cannot be used
 }
 
 // parseInfo parses the answer to info: docs/protocols/dotagent.md, rows D26 and D27. file is the
@@ -120,7 +120,7 @@ func (m *manifest) readSchema(raw json.RawMessage) {
 	}
 	s, faults := schema.Compile(raw)
 	if len(faults) > 0 {
-		m.lost = append(m.lost, "its schema is ignored: "+inShort(faults, schema.Fault.String))
+		m.unusable = append(m.unusable, "its schema is ignored: "+inShort(faults, schema.Fault.String))
 	}
 	if unchecked := s.Unchecked(); len(unchecked) > 0 {
 		m.warn("in its schema: %s", inShort(unchecked, schema.Fault.String))

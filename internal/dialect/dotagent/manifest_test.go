@@ -41,7 +41,7 @@ func TestInfo(t *testing.T) {
 			if err != nil || m.Name != "roam" {
 				t.Fatalf("%+v, %v", m, err)
 			}
-			if got := strings.Join(append(m.lost, m.warnings...), "\n"); !strings.Contains(got, c.warning) || (got == "") != (c.warning == "") {
+			if got := strings.Join(append(m.unusable, m.warnings...), "\n"); !strings.Contains(got, c.warning) || (got == "") != (c.warning == "") {
 				t.Errorf("warnings %q, want %q", got, c.warning)
 			}
 		})

@@ -30,7 +30,7 @@ type plugin struct {
 	noise    *dialect.NoiseLog
 	manifest *manifest
 	standby  *proc.Standby // processes that wait for an invoke; nil: none
-	unfit    error         // why a plugin without a config refuses an empty one; nil: it does not
+	unfit    error         // why the plugin refused the empty config; nil: it accepted it, or it has a config
 }
 
 func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -56,7 +56,7 @@ func (p *plugin) open(ctx context.Context, standby int) error {
 type infoError struct {
 	error
 	path string
-	name string // of the plugin, if info has answered; "": it failed
+	name string // of the plugin; "": the call failed, and there is no answer
 }
 
 func (e *infoError) Unwrap() error { return e.error }
@@ -84,7 +84,7 @@ func (p *plugin) learn(ctx context.Context) error {
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
 		return &infoError{err, p.path, p.name}
 	}
-	for _, w := range p.manifest.lost {
+	for _, w := range p.manifest.unusable {
 		p.rt.Unusable("its answer to info: "+w, "correct what the plugin answers to info")
 	}
 	for _, w := range p.manifest.warnings {
@@ -152,8 +152,8 @@ func (p *plugin) checkConfig(ctx context.Context, config json.RawMessage, whose,
 	return nil
 }
 
-// validateByHand returns the command that calls validate as the host did. It has no config but the
-// empty one, because a config may have secrets.
+// validateByHand returns the command that calls validate as the host did. Only an empty config is
+// written into the command: others may have secrets.
 func (p *plugin) validateByHand(config json.RawMessage) string {
 	if bytes.Equal(config, emptyConfig) {
 		return "`echo '{}' | " + p.path + " validate`"

@@ -119,8 +119,8 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatMeanNothing: the error names the points to which the hook can be connected.
-func TestConnectionsThatMeanNothing(t *testing.T) {
+// TestHooksThatCannotBeConnected: the error names the points to which the hook can be connected.
+func TestHooksThatCannotBeConnected(t *testing.T) {
 	_, err := connection(kindPreflight, hook.ToolAfter)
 	want := "dotagent hook preflight cannot be called at tool.after; connect it to job.preflight, turn.begin, tool.before, command.validate, command.before"
 	if err == nil || err.Error() != want {

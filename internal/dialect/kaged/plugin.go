@@ -96,7 +96,7 @@ func (p *plugin) open(ctx context.Context) error {
 		Close: (*link).close,
 		OnExit: func(exit proc.Exit, stderr string) {
 			if !p.renewal.waiting() {
-				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.LastWords(stderr))
+				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.ReasonLine(stderr))
 			}
 		},
 		OnRetry: func(err error) {

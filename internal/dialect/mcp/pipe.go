@@ -35,7 +35,7 @@ func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 		Open:  func(ctx context.Context) (*link, *proc.Process, error) { return p.start(ctx, only) },
 		Close: func(l *link) { l.carrier.(*pipe).close() },
 		OnExit: func(exit proc.Exit, stderr string) {
-			p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.LastWords(stderr))
+			p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.ReasonLine(stderr))
 		},
 		OnRetry: func(err error) { p.log.Warn("plugin cannot be restarted yet", "err", err) },
 		OnRestart: func(n int) {

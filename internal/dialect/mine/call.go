@@ -66,7 +66,7 @@ func (p *plugin) ended(r *proc.Result) error {
 	if said := saidOn(r.Stderr); said != nil {
 		return p.refusalIn(said)
 	}
-	if words := lastWords(r.Stderr); words != "" {
+	if words := stderrTail(r.Stderr); words != "" {
 		return hook.Failure(hook.Crash, errors.New(words))
 	}
 	err := unexpected(r.Exit)
@@ -130,8 +130,8 @@ func received(stdout []byte) json.RawMessage {
 	return rawjson.String(cut(string(stdout)))
 }
 
-// lastWords returns the end of stderr, short enough for an error.
-func lastWords(stderr string) string {
+// stderrTail returns the end of stderr, short enough for an error.
+func stderrTail(stderr string) string {
 	const most = 1000
 	s := strings.TrimSpace(stderr)
 	if len(s) > most {

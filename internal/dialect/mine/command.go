@@ -140,7 +140,7 @@ func (s *errorStream) message() string {
 		return said.Error()
 	}
 	if s.failed != nil {
-		return lastWords(text)
+		return stderrTail(text)
 	}
 	return ""
 }

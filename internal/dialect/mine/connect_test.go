@@ -85,7 +85,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatMeanNothing(t *testing.T) {
+func TestHooksThatCannotBeConnected(t *testing.T) {
 	_, err := connection(stagePostexec, hook.ToolBefore)
 	want := "mine hook postexec cannot be called at tool.before; connect it to command.after, tool.after, model.reply, turn.final"
 	if err == nil || err.Error() != want {

@@ -39,10 +39,10 @@ func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 	return d, true
 }
 
-// Judge reads the answer of a transform hook as a host does, without applying it. context is what
-// the hook was sent. notes list the parts of the answer that are ignored, also if there is an
+// CheckAnswer reads the answer of a transform hook as a host does, without applying it. context is
+// what the hook was sent. notes list the parts of the answer that are ignored, also if there is an
 // error.
-func Judge(stage string, context json.RawMessage, stdout []byte) (notes []string, err error) {
+func CheckAnswer(stage string, context json.RawMessage, stdout []byte) (notes []string, err error) {
 	c, err := parseReply(stdout)
 	if c == nil {
 		return nil, err

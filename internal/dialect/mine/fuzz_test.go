@@ -95,7 +95,7 @@ func FuzzStderr(tf *testing.F) {
 				t.Errorf("%q says %q", stderr, text)
 			}
 		}
-		for _, words := range []string{lastWords(stderr), hook.LastWords(stderr)} {
+		for _, words := range []string{stderrTail(stderr), hook.ReasonLine(stderr)} {
 			if len(words) > longestError || !utf8.ValidString(words) {
 				t.Errorf("%q ends in %q", stderr, words)
 			}

@@ -94,11 +94,11 @@ func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	case err == nil:
 		return dialect.Status{Health: statusOK}
 	case errors.Is(err, hook.Refused), errors.Is(err, hook.Outdated), errors.Is(err, hook.Unavailable):
-		return dialect.Status{Health: hook.LastWords(err.Error()), Err: err}
+		return dialect.Status{Health: hook.ReasonLine(err.Error()), Err: err}
 	}
-	st := dialect.Status{Health: "no answer to health: " + hook.LastWords(err.Error())}
+	st := dialect.Status{Health: "no answer to health: " + hook.ReasonLine(err.Error())}
 	if !errors.Is(err, errMute) {
-		st.Doubt = dialect.WithFix(fmt.Errorf("its health check failed, although its hooks can be used: %s", hook.LastWords(err.Error())),
+		st.Doubt = dialect.WithFix(fmt.Errorf("its health check failed, although its hooks can be used: %s", hook.ReasonLine(err.Error())),
 			`let it answer the event health with {"status":"ok"}, or exit with 0 and say nothing`)
 	}
 	return st

@@ -62,7 +62,7 @@ func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 func TestAnInterruptedCommandIsKilled(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
-	r.script("forks", everyStage, strings.Replace(forks, "trap '' TERM;", "trap 'echo farewell >&3; exit' TERM;", 1))
+	r.script("forks", everyStage, strings.Replace(forks, "trap '' TERM;", "trap 'echo stopped >&3; exit' TERM;", 1))
 	alive := r.pipe("alive")
 	p := r.open()[0]
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -72,7 +72,7 @@ func TestAnInterruptedCommandIsKilled(t *testing.T) {
 		_, err := p.RunCommand(ctx, dialect.Command{Name: "sync", Out: io.Discard, ErrOut: io.Discard})
 		failed <- err
 	}()
-	if words := plugtest.Listen(t, alive, interrupt); words != "up farewell" {
+	if words := plugtest.Listen(t, alive, interrupt); words != "up stopped" {
 		t.Errorf("the grandchild said %q", words)
 	}
 	if err := <-failed; !errors.Is(err, context.Canceled) {

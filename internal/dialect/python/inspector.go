@@ -34,7 +34,7 @@ func (n *Inspector) Inspect(ctx context.Context, draft Draft) (*Validated, error
 	result, err := n.dialect.tell(ctx, n.process, n.rt, methodInspect, draft)
 	if _, answered := errors.AsType[*wire.RPCError](err); err != nil && !answered {
 		n.broken = true
-		n.process.dismiss(ctx, err)
+		n.process.endAfterRequest(ctx, err)
 	}
 	return n.dialect.describe(ctx, n.process, draft, result, err)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// A voice is a name in the runner's log, and the plugin that it means. The name is that of the file
-// while the file is loaded, and the plugin's own afterwards.
-type voice struct {
+// A logName is a name in the runner's log, and the plugin that it means. The name is that of the
+// file while the file is loaded, and the plugin's own afterwards.
+type logName struct {
 	name   string
 	plugin *plugin
 }
@@ -22,8 +22,8 @@ type voice struct {
 func (r *runner) listen(name string, p *plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.voices = slices.DeleteFunc(r.voices, func(v voice) bool { return v.name == name && v.plugin.path == p.path })
-	r.voices = append(r.voices, voice{name, p})
+	r.logNames = slices.DeleteFunc(r.logNames, func(n logName) bool { return n.name == name && n.plugin.path == p.path })
+	r.logNames = append(r.logNames, logName{name, p})
 }
 
 // logLine logs a line of the runner's stderr for its plugin. A line without a mark was written by a
@@ -31,10 +31,10 @@ func (r *runner) listen(name string, p *plugin) {
 func (r *runner) logLine(line string) {
 	l := parseLine(line)
 	if !l.marked {
-		dialect.LogStderr(r.voice(), slog.LevelInfo, line)
+		dialect.LogStderr(r.logger(), slog.LevelInfo, line)
 		return
 	}
-	dialect.LogStderr(r.voiceOf(l.plugin), levelOf(l.level), l.text)
+	dialect.LogStderr(r.loggerOf(l.plugin), levelOf(l.level), l.text)
 }
 
 // A logLine is a line of an interpreter's stderr.
@@ -74,13 +74,13 @@ func saidBy(stderr string, names ...string) string {
 // stderrTail is how much of its stderr a [proc.Process] stores.
 const stderrTail = 4 << 10
 
-// voiceOf returns the logger of the plugin with that name in the runner's log. If an open and a
+// loggerOf returns the logger of the plugin with that name in the runner's log. If an open and a
 // closed plugin have the same name, it returns that of the open one.
-func (r *runner) voiceOf(name string) *slog.Logger {
+func (r *runner) loggerOf(name string) *slog.Logger {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var closed *plugin
-	for _, v := range r.voices {
+	for _, v := range r.logNames {
 		switch {
 		case v.name != name:
 		case slices.Contains(r.plugins, v.plugin):
@@ -95,8 +95,8 @@ func (r *runner) voiceOf(name string) *slog.Logger {
 	return r.fallback()
 }
 
-// voice returns the logger for messages about the interpreter itself.
-func (r *runner) voice() *slog.Logger {
+// logger returns the logger for messages about the interpreter itself.
+func (r *runner) logger() *slog.Logger {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fallback()
@@ -107,8 +107,8 @@ func (r *runner) fallback() *slog.Logger {
 	if p := r.last.Load(); p != nil {
 		return p.log
 	}
-	if len(r.voices) > 0 {
-		return r.voices[len(r.voices)-1].plugin.log // the one that is being loaded
+	if len(r.logNames) > 0 {
+		return r.logNames[len(r.logNames)-1].plugin.log // the one that is being loaded
 	}
 	return r.log
 }

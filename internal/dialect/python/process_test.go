@@ -100,9 +100,9 @@ func TestABlockedInterpreter(t *testing.T) {
 	}
 }
 
-// TestACallerWhoGivesUpEarlyEndsNothing: an interpreter that is blocked for less than the handler's
+// TestAnEarlyCancelEndsNoInterpreter: an interpreter that is blocked for less than the handler's
 // limit is not ended, even if the caller gives up.
-func TestACallerWhoGivesUpEarlyEndsNothing(t *testing.T) {
+func TestAnEarlyCancelEndsNoInterpreter(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.write("a", "import time\n@on_final\nasync def f(ctx, text):\n    if text == 'block': time.sleep(1)\n    return text + ' a'\n")

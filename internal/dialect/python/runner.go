@@ -40,17 +40,17 @@ type runner struct {
 	inLoad  atomic.Bool            // a file is being loaded, or has ended the interpreter
 	last    atomic.Pointer[plugin] // the plugin that was called last, to which unmarked output is assigned
 
-	mu      sync.Mutex // protects the fields below
-	plugins []*plugin  // in the order in which they were opened
-	voices  []voice    // which log lines belong to which plugin
-	up      chan struct{}
+	mu       sync.Mutex // protects the fields below
+	plugins  []*plugin  // in the order in which they were opened
+	logNames []logName  // which log lines belong to which plugin
+	up       chan struct{}
 }
 
 func newRunner(rt *dialect.Runtime, d *Dialect) *runner {
 	r := &runner{log: rt.Log, loadTimeout: d.loadTimeout, restartWait: d.restartWait,
 		started: make(chan struct{}), loading: make(chan struct{}, 1), up: make(chan struct{})}
 	r.launch = launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir, log: r.logLine, peer: wire.PeerOptions{
-		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: dialect.NewNoiseLog(r.voice).Take},
+		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: dialect.NewNoiseLog(r.logger).Take},
 		OnNotify: r.notified,
 	}}
 	r.starting, r.cancel = context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func (r *runner) start() {
 		Close:     (*interpreter).close,
 		Backoff:   proc.Backoff{Max: restartPause},
 		OnExit:    r.exited,
-		OnRetry:   func(err error) { r.voice().Warn("interpreter cannot be restarted yet", "err", err) },
+		OnRetry:   func(err error) { r.logger().Warn("interpreter cannot be restarted yet", "err", err) },
 		OnRestart: func(int) { r.announce() },
 	})
 }
@@ -78,10 +78,10 @@ func (r *runner) exited(exit proc.Exit, stderr string) {
 		level = slog.LevelInfo
 	}
 	attrs := []any{"exit", exit.String()}
-	if words := hook.LastWords(saidBy(stderr)); words != "" {
+	if words := hook.ReasonLine(saidBy(stderr)); words != "" {
 		attrs = append(attrs, "stderr", words)
 	}
-	r.voice().Log(context.Background(), level, "interpreter ended, and is restarted", attrs...)
+	r.logger().Log(context.Background(), level, "interpreter ended, and is restarted", attrs...)
 }
 
 // stop ends the interpreter.
@@ -226,9 +226,9 @@ func (r *runner) notified(method string, params json.RawMessage) {
 	}
 	var stuck stuckJSON
 	if err := json.Unmarshal(params, &stuck); err != nil {
-		r.voice().Warn("the runner's report of stuck threads cannot be read", "err", err)
+		r.logger().Warn("the runner's report of stuck threads cannot be read", "err", err)
 	}
-	r.voice().Warn("interpreter is restarted, because handlers that are not async never returned", "threads", stuck.Threads,
+	r.logger().Warn("interpreter is restarted, because handlers that are not async never returned", "threads", stuck.Threads,
 		"handlers", strings.Join(stuck.Handlers, ", "), "fix", "limit what the handler waits for, for example with a timeout")
 	r.kept.Restart("handlers that are not async never returned")
 }

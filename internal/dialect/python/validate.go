@@ -91,7 +91,7 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method string
 	}
 	defer i.close()
 	result, err := d.tell(ctx, i, rt, method, draft)
-	i.dismiss(ctx, err)
+	i.endAfterRequest(ctx, err)
 	return d.describe(ctx, i, draft, result, err)
 }
 
@@ -131,8 +131,9 @@ func (d *Dialect) tell(ctx context.Context, i *interpreter, rt *dialect.Runtime,
 	return i.ask(ctx, d.loadTimeout, method, hook.Object{text("name", draft.Name), text("content", draft.Content)})
 }
 
-// dismiss ends an interpreter after its last request. err is the error of that request, or nil.
-func (i *interpreter) dismiss(ctx context.Context, err error) {
+// endAfterRequest ends an interpreter after its last request. err is the error of that request, or
+// nil.
+func (i *interpreter) endAfterRequest(ctx context.Context, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		i.kill()
 	} else {

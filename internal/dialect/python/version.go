@@ -53,7 +53,7 @@ func checkPython(env dialect.Env) *program.StartError {
 	case result.Exit.Code == tooOld:
 		return outdated(result.Stderr)
 	case result.Exit.Code != 0:
-		return &program.StartError{Path: "python3", Why: "ended with " + result.Exit.String() + ": " + hook.LastWords(result.Stderr), Fix: installPython}
+		return &program.StartError{Path: "python3", Why: "ended with " + result.Exit.String() + ": " + hook.ReasonLine(result.Stderr), Fix: installPython}
 	}
 	return nil
 }

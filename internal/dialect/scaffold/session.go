@@ -41,7 +41,7 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 		OnExit: func(exit proc.Exit, stderr string) {
 			attrs := []any{"exit", exit.String()}
 			if stderr != "" {
-				attrs = append(attrs, "stderr", hook.LastWords(stderr))
+				attrs = append(attrs, "stderr", hook.ReasonLine(stderr))
 			}
 			rt.Log.Warn("plugin ended", attrs...)
 		},
@@ -102,7 +102,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 // plugin was late, the error has a fix.
 func unanswered(err, late error, process *proc.Process) error {
 	slow := err == late
-	if said := hook.LastWords(process.Stderr()); said != "" {
+	if said := hook.ReasonLine(process.Stderr()); said != "" {
 		err = fmt.Errorf("%w (stderr: %s)", err, said)
 	}
 	if slow {

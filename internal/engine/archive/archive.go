@@ -31,8 +31,8 @@ const (
 	version = 1
 )
 
-// layout matches the names of the entries that an archive may have. Compiling it takes half a
-// millisecond, which commands without an archive save.
+// layout matches the names of the entries that an archive may have. It is compiled when an archive
+// is first used, because that takes half a millisecond.
 var layout = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^streams/([A-Za-z0-9_-]{1,128})/(meta\.inf|meta\.sum|msgs/([1-9][0-9]{0,9})\.blk|obs/[A-Za-z0-9_-]{1,128}/(meta\.inf|meta\.sum|o\.dat))$`)
 })
@@ -102,8 +102,9 @@ func (w *Writer) Close() error {
 	return errors.Join(w.put(manifestName, text), w.tar.Close(), w.zip.Close())
 }
 
-// Read reads an archive to its end and checks everything. It calls each with every file before the
-// manifest has confirmed it, so the results count only if Read returns no error.
+// Read reads an archive to its end and checks everything. It passes every file to the function each
+// before the manifest has confirmed the file, so what each has received counts only if Read returns
+// no error.
 func Read(r io.Reader, each func(stream, name string, data []byte) error) (*Summary, error) {
 	zip, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
 	if err != nil {
@@ -143,7 +144,7 @@ func (r *reading) next() error {
 		limit = maxManifest
 	}
 	if h.Typeflag != tar.TypeReg || h.Size < 0 || h.Size > limit {
-		return fmt.Errorf("the backup has an entry %.200q of type %q with %d bytes", h.Name, h.Typeflag, h.Size)
+		return fmt.Errorf("the backup has an entry %.200q of type %q with %d bytes, which no engine writes", h.Name, h.Typeflag, h.Size)
 	}
 	data, err := io.ReadAll(io.LimitReader(r.tar, h.Size))
 	if err == nil && int64(len(data)) != h.Size {

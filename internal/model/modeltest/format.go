@@ -16,32 +16,32 @@ const (
 	GenerateContent Format = "generate content" // of Google
 )
 
-// formats lists each format with its address and its voice. Google's address ends in the model and
-// the method.
+// formats lists each format with its address and its encoder. Google's address ends in the model
+// and the method.
 var formats = []struct {
 	format  Format
 	address string // a pattern of package path
-	voice   voice
+	encoder encoder
 }{
-	{Messages, "/v1/messages", anthropicVoice{}},
-	{ChatCompletions, "/v1/chat/completions", openaiVoice{}},
-	{Responses, "/v1/responses", responsesVoice{}},
-	{GenerateContent, "/v1beta/models/*:streamGenerateContent", geminiVoice{}},
+	{Messages, "/v1/messages", anthropicEncoder{}},
+	{ChatCompletions, "/v1/chat/completions", openaiEncoder{}},
+	{Responses, "/v1/responses", responsesEncoder{}},
+	{GenerateContent, "/v1beta/models/*:streamGenerateContent", geminiEncoder{}},
 }
 
-// formatAt returns the format of an address, and its voice.
-func formatAt(address string) (Format, voice) {
+// formatAt returns the format of an address, and its encoder.
+func formatAt(address string) (Format, encoder) {
 	for _, f := range formats {
 		if ok, _ := path.Match(f.address, address); ok { // the patterns above are well formed
-			return f.format, f.voice
+			return f.format, f.encoder
 		}
 	}
 	return "", nil
 }
 
 // only returns a function that accepts one format, at its own address.
-func only(format Format) func(string) (Format, voice) {
-	return func(address string) (Format, voice) {
+func only(format Format) func(string) (Format, encoder) {
+	return func(address string) (Format, encoder) {
 		if f, v := formatAt(address); f == format {
 			return f, v
 		}
@@ -54,7 +54,7 @@ func only(format Format) func(string) (Format, voice) {
 // next returns.
 func Scripted(t testing.TB, next func(Request) Reply) *Server {
 	t.Helper()
-	s := &Server{t: t, voice: formatAt, next: next}
+	s := &Server{t: t, formatAt: formatAt, next: next}
 	s.start("")
 	return s
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// geminiVoice speaks GenerateContent: each event is a part of the candidate.
-type geminiVoice struct{}
+// geminiEncoder writes GenerateContent: each event is a part of the candidate.
+type geminiEncoder struct{}
 
-func (geminiVoice) piece(part object, rest object) string {
+func (geminiEncoder) piece(part object, rest object) string {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": []object{part}}}
 	for name, value := range rest {
 		candidate[name] = value
@@ -17,9 +17,9 @@ func (geminiVoice) piece(part object, rest object) string {
 	return event("", object{"candidates": []object{candidate}, "modelVersion": "test"})
 }
 
-func (geminiVoice) begin(Reply) string { return "" }
+func (geminiEncoder) begin(Reply) string { return "" }
 
-func (v geminiVoice) text(_ int, words []string) string {
+func (v geminiEncoder) text(_ int, words []string) string {
 	var b strings.Builder
 	for _, word := range words {
 		b.WriteString(v.piece(object{"text": word}, nil))
@@ -27,11 +27,11 @@ func (v geminiVoice) text(_ int, words []string) string {
 	return b.String()
 }
 
-func (v geminiVoice) tool(_ int, t Tool) string {
+func (v geminiEncoder) tool(_ int, t Tool) string {
 	return v.piece(object{"functionCall": object{"id": t.ID, "name": t.Name, "args": json.RawMessage(t.Arguments)}}, nil)
 }
 
-func (geminiVoice) end(r Reply) string {
+func (geminiEncoder) end(r Reply) string {
 	stop := r.Stop
 	if stop == "" {
 		stop = "STOP" // the same for an answer and for calls
@@ -40,8 +40,8 @@ func (geminiVoice) end(r Reply) string {
 		"usageMetadata": object{"promptTokenCount": r.Input, "candidatesTokenCount": r.Output, "totalTokenCount": r.Input + r.Output}})
 }
 
-func (v geminiVoice) problem(kind string) string { return "data: " + v.refusal(kind) + "\n\n" }
+func (v geminiEncoder) problem(kind string) string { return "data: " + v.refusal(kind) + "\n\n" }
 
-func (geminiVoice) refusal(kind string) string {
+func (geminiEncoder) refusal(kind string) string {
 	return fmt.Sprintf(`{"error":{"code":500,"message":"the fake says %s","status":%q}}`, kind, kind)
 }

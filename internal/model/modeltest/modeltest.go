@@ -56,10 +56,10 @@ func (r Request) JSON(t testing.TB, v any) {
 type Server struct {
 	URL string // the base URL to configure
 
-	t     testing.TB
-	voice func(path string) (Format, voice) // nil: 404
-	quit  chan struct{}                     // closed when the test ends, which ends hanging replies
-	next  func(Request) Reply               // nil: the next of replies
+	t        testing.TB
+	formatAt func(path string) (Format, encoder) // nil: 404
+	quit     chan struct{}                       // closed when the test ends, which ends hanging replies
+	next     func(Request) Reply                 // nil: the next of replies
 
 	mu       sync.Mutex // protects the fields below
 	replies  []Reply    // not yet played
@@ -70,7 +70,7 @@ type Server struct {
 // request without a reply fails the test.
 func Anthropic(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
-	s := &Server{t: t, voice: only(Messages), replies: replies}
+	s := &Server{t: t, formatAt: only(Messages), replies: replies}
 	s.start("")
 	return s
 }
@@ -79,7 +79,7 @@ func Anthropic(t testing.TB, replies ...Reply) *Server {
 // a request without a reply fails the test.
 func OpenAI(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
-	s := &Server{t: t, voice: only(ChatCompletions), replies: replies}
+	s := &Server{t: t, formatAt: only(ChatCompletions), replies: replies}
 	s.start("/v1")
 	return s
 }
@@ -121,18 +121,18 @@ func (s *Server) Add(replies ...Reply) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	format, voice := s.voice(r.URL.Path)
+	format, enc := s.formatAt(r.URL.Path)
 	reply, ok := s.record(r, format)
 	switch {
-	case r.Method != http.MethodPost || voice == nil:
+	case r.Method != http.MethodPost || enc == nil:
 		http.Error(w, "modeltest: "+r.Method+" "+r.URL.Path+" is not served", http.StatusNotFound)
 	case !ok:
 		s.t.Errorf("modeltest: one request too many: %s", r.URL.Path)
 		http.Error(w, "modeltest: no reply left", http.StatusBadRequest)
 	case reply.Status != 0:
-		s.refuse(w, voice, reply)
+		s.refuse(w, enc, reply)
 	default:
-		s.play(w, r, voice, reply)
+		s.play(w, r, enc, reply)
 	}
 }
 
@@ -157,13 +157,13 @@ func (s *Server) record(r *http.Request, format Format) (Reply, bool) {
 	return reply, true
 }
 
-func (s *Server) refuse(w http.ResponseWriter, voice voice, reply Reply) {
+func (s *Server) refuse(w http.ResponseWriter, enc encoder, reply Reply) {
 	w.Header().Set("Content-Type", "application/json")
 	setHeader(w, reply)
 	w.WriteHeader(reply.Status)
 	body := reply.Body
 	if body == "" {
-		body = voice.refusal(reply.Error)
+		body = enc.refusal(reply.Error)
 	}
 	_, _ = io.WriteString(w, body) // the client may have disconnected
 }

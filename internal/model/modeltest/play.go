@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A voice writes the format of one provider. Each method returns server-sent events.
-type voice interface {
+// An encoder writes the format of one provider. Each method returns server-sent events.
+type encoder interface {
 	begin(Reply) string
 	text(index int, words []string) string
 	tool(index int, t Tool) string
@@ -19,35 +19,35 @@ type voice interface {
 }
 
 // play streams the reply, and sends each part at once.
-func (s *Server) play(w http.ResponseWriter, r *http.Request, voice voice, reply Reply) {
+func (s *Server) play(w http.ResponseWriter, r *http.Request, enc encoder, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	setHeader(w, reply)
 	out := func(events string) {
 		_, _ = io.WriteString(w, events) // the client may have disconnected
 		_ = http.NewResponseController(w).Flush()
 	}
-	out(voice.begin(reply))
+	out(enc.begin(reply))
 	index := 0
 	if reply.Text != "" {
-		out(voice.text(index, strings.SplitAfter(reply.Text, " ")))
+		out(enc.text(index, strings.SplitAfter(reply.Text, " ")))
 		index++
 	}
 	for _, t := range reply.Tools {
-		out(voice.tool(index, t))
+		out(enc.tool(index, t))
 		index++
 	}
-	if !s.misbehave(r, voice, reply, out) {
-		out(voice.end(reply))
+	if !s.misbehave(r, enc, reply, out) {
+		out(enc.end(reply))
 	}
 }
 
 // misbehave does what the reply says instead of a proper end. It reports whether it did anything.
-func (s *Server) misbehave(r *http.Request, voice voice, reply Reply, out func(string)) bool {
+func (s *Server) misbehave(r *http.Request, enc encoder, reply Reply, out func(string)) bool {
 	switch {
 	case reply.Raw != "":
 		out(reply.Raw)
 	case reply.Error != "":
-		out(voice.problem(reply.Error))
+		out(enc.problem(reply.Error))
 	case reply.Cut:
 		panic(http.ErrAbortHandler) // closes the connection
 	case reply.Hang:
@@ -79,17 +79,17 @@ func event(name string, data object) string {
 // halves splits a text in two, as models stream arguments in parts.
 func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }
 
-// anthropicVoice speaks Messages: blocks that start, grow and stop.
-type anthropicVoice struct{}
+// anthropicEncoder writes Messages: blocks that start, grow and stop.
+type anthropicEncoder struct{}
 
-func (anthropicVoice) begin(r Reply) string {
+func (anthropicEncoder) begin(r Reply) string {
 	return event("message_start", object{"type": "message_start", "message": object{
 		"id": "msg_1", "type": "message", "role": "assistant", "model": "test", "content": []any{},
 		"stop_reason": nil, "usage": object{"input_tokens": r.Input, "output_tokens": 1},
 	}}) + event("ping", object{"type": "ping"})
 }
 
-func (v anthropicVoice) text(index int, words []string) string {
+func (v anthropicEncoder) text(index int, words []string) string {
 	deltas := make([]object, len(words))
 	for i, word := range words {
 		deltas[i] = object{"type": "text_delta", "text": word}
@@ -97,7 +97,7 @@ func (v anthropicVoice) text(index int, words []string) string {
 	return v.block(index, object{"type": "text", "text": ""}, deltas...)
 }
 
-func (v anthropicVoice) tool(index int, t Tool) string {
+func (v anthropicEncoder) tool(index int, t Tool) string {
 	var deltas []object
 	for _, piece := range halves(t.Arguments) {
 		deltas = append(deltas, object{"type": "input_json_delta", "partial_json": piece})
@@ -105,7 +105,7 @@ func (v anthropicVoice) tool(index int, t Tool) string {
 	return v.block(index, object{"type": "tool_use", "id": t.ID, "name": t.Name, "input": object{}}, deltas...)
 }
 
-func (anthropicVoice) block(index int, start object, deltas ...object) string {
+func (anthropicEncoder) block(index int, start object, deltas ...object) string {
 	var b strings.Builder
 	b.WriteString(event("content_block_start", object{"type": "content_block_start", "index": index, "content_block": start}))
 	for _, d := range deltas {
@@ -115,7 +115,7 @@ func (anthropicVoice) block(index int, start object, deltas ...object) string {
 	return b.String()
 }
 
-func (anthropicVoice) end(r Reply) string {
+func (anthropicEncoder) end(r Reply) string {
 	stop := r.Stop
 	switch {
 	case stop != "":
@@ -128,27 +128,27 @@ func (anthropicVoice) end(r Reply) string {
 		"usage": object{"output_tokens": r.Output}}) + event("message_stop", object{"type": "message_stop"})
 }
 
-func (v anthropicVoice) problem(kind string) string {
+func (v anthropicEncoder) problem(kind string) string {
 	return "event: error\ndata: " + v.refusal(kind) + "\n\n"
 }
 
-func (anthropicVoice) refusal(kind string) string {
+func (anthropicEncoder) refusal(kind string) string {
 	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":"the fake says %s"}}`, kind, kind)
 }
 
-// openaiVoice speaks Chat Completions: chunks of one message.
-type openaiVoice struct{}
+// openaiEncoder writes Chat Completions: chunks of one message.
+type openaiEncoder struct{}
 
-func (openaiVoice) chunk(delta object, finish any) string {
+func (openaiEncoder) chunk(delta object, finish any) string {
 	return event("", object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "test",
 		"choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}})
 }
 
-func (v openaiVoice) begin(Reply) string {
+func (v openaiEncoder) begin(Reply) string {
 	return ": a comment\n\n" + v.chunk(object{"role": "assistant", "content": ""}, nil)
 }
 
-func (v openaiVoice) text(_ int, words []string) string {
+func (v openaiEncoder) text(_ int, words []string) string {
 	var b strings.Builder
 	for _, word := range words {
 		b.WriteString(v.chunk(object{"content": word}, nil))
@@ -156,7 +156,7 @@ func (v openaiVoice) text(_ int, words []string) string {
 	return b.String()
 }
 
-func (v openaiVoice) tool(index int, t Tool) string {
+func (v openaiEncoder) tool(index int, t Tool) string {
 	call := func(c object) string {
 		c["index"] = index
 		return v.chunk(object{"tool_calls": []object{c}}, nil)
@@ -168,7 +168,7 @@ func (v openaiVoice) tool(index int, t Tool) string {
 	return out
 }
 
-func (v openaiVoice) end(r Reply) string {
+func (v openaiEncoder) end(r Reply) string {
 	stop := r.Stop
 	switch {
 	case stop != "":
@@ -185,8 +185,8 @@ func (v openaiVoice) end(r Reply) string {
 	return out + "data: [DONE]\n\n"
 }
 
-func (v openaiVoice) problem(kind string) string { return "data: " + v.refusal(kind) + "\n\n" }
+func (v openaiEncoder) problem(kind string) string { return "data: " + v.refusal(kind) + "\n\n" }
 
-func (openaiVoice) refusal(kind string) string {
+func (openaiEncoder) refusal(kind string) string {
 	return fmt.Sprintf(`{"error":{"message":"the fake says %s","type":%q,"param":null,"code":%q}}`, kind, kind, kind)
 }

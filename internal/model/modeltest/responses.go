@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// responsesVoice speaks Responses: items that are added, grow and are done.
-type responsesVoice struct{}
+// responsesEncoder writes Responses: items that are added, grow and are done.
+type responsesEncoder struct{}
 
-func (responsesVoice) begin(Reply) string {
+func (responsesEncoder) begin(Reply) string {
 	return event("response.created", object{"type": "response.created", "response": object{
 		"id": "resp_1", "object": "response", "status": "in_progress", "output": []any{},
 	}})
 }
 
-func (v responsesVoice) text(index int, words []string) string {
+func (v responsesEncoder) text(index int, words []string) string {
 	text := strings.Join(words, "")
 	item := object{"type": "message", "id": fmt.Sprintf("item_%d", index), "role": "assistant", "status": "completed",
 		"content": []object{{"type": "output_text", "text": text, "annotations": []any{}}}}
@@ -26,7 +26,7 @@ func (v responsesVoice) text(index int, words []string) string {
 	return v.item(index, begun, item, deltas...)
 }
 
-func (v responsesVoice) tool(index int, t Tool) string {
+func (v responsesEncoder) tool(index int, t Tool) string {
 	item := func(arguments string) object {
 		return object{"type": "function_call", "id": fmt.Sprintf("item_%d", index), "call_id": t.ID, "name": t.Name, "arguments": arguments}
 	}
@@ -37,7 +37,7 @@ func (v responsesVoice) tool(index int, t Tool) string {
 	return v.item(index, item(""), item(t.Arguments), deltas...)
 }
 
-func (responsesVoice) item(index int, begun, done object, deltas ...object) string {
+func (responsesEncoder) item(index int, begun, done object, deltas ...object) string {
 	var b strings.Builder
 	b.WriteString(event("response.output_item.added", object{"type": "response.output_item.added", "output_index": index, "item": begun}))
 	for _, d := range deltas {
@@ -48,7 +48,7 @@ func (responsesVoice) item(index int, begun, done object, deltas ...object) stri
 	return b.String()
 }
 
-func (responsesVoice) end(r Reply) string {
+func (responsesEncoder) end(r Reply) string {
 	return event("response.completed", object{"type": "response.completed", "response": object{
 		"id": "resp_1", "object": "response", "status": "completed", "output": []any{}, "usage": object{
 			"input_tokens": r.Input, "input_tokens_details": object{"cached_tokens": 0},
@@ -57,10 +57,10 @@ func (responsesVoice) end(r Reply) string {
 	}})
 }
 
-func (responsesVoice) problem(kind string) string {
+func (responsesEncoder) problem(kind string) string {
 	return event("response.failed", object{"type": "response.failed", "response": object{
 		"id": "resp_1", "status": "failed", "error": object{"code": kind, "message": "the fake says " + kind},
 	}})
 }
 
-func (responsesVoice) refusal(kind string) string { return openaiVoice{}.refusal(kind) }
+func (responsesEncoder) refusal(kind string) string { return openaiEncoder{}.refusal(kind) }

@@ -8,9 +8,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// judge handles every message on a line, and returns the reply to the call with the id want (0:
-// there is no call). A line has two messages if threads of a plugin share its output.
-func (s *Serial) judge(line []byte, want uint64) (reply message, found bool) {
+// handleLine handles every message on a line, and returns the reply to the call with the id want
+// (0: there is no call). A line has two messages if threads of a plugin share its output.
+func (s *Serial) handleLine(line []byte, want uint64) (reply message, found bool) {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
 		m, err := scanMessage(line, i)
 		if err != nil {
