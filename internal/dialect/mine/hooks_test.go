@@ -140,6 +140,16 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
+// TestARefusalWithoutAStatus: an error object refuses the command with exit code 0 too, also if it
+// lacks its status: docs/protocols/mine.md, row M47.
+func TestARefusalWithoutAStatus(t *testing.T) {
+	for _, reply := range []string{`{"error":"no"}`, `{"ok":false,"error":"no"}`, `{"Status":"error","error":"no","context":{}}`} {
+		if _, err := parseReply([]byte(reply)); !errors.Is(err, hook.Refused) || !strings.Contains(err.Error(), "no") {
+			t.Errorf("%s: %v", reply, err)
+		}
+	}
+}
+
 // TestNulls: null in place of a value is an error, and so is an empty command, because the host
 // cannot know whether the plugin means an empty value or an unchanged one: docs/protocols/mine.md,
 // row M65.

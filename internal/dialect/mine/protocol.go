@@ -202,6 +202,10 @@ func parseReply(stdout []byte) (*changes, error) {
 		return nil, hook.Failure(hook.Refused, errors.New("it answered with an error and gave no reason"))
 	case status != statusOK && o.Get("status") != nil:
 		return nil, garbled("parse error: status is neither ok nor error: %s", cut(string(o.Get("status"))))
+	case o.Get("status") == nil:
+		if said := parseError(o); said != nil && said.message != "" {
+			return nil, hook.Failure(hook.Refused, said)
+		}
 	}
 	c, err := parseContext(o.Get("context"))
 	c.noteAnswer(o)

@@ -13,10 +13,16 @@ import (
 // answering opens a plugin whose hooks always give the same answer.
 func answering(t *testing.T, answer string) *plugin {
 	t.Helper()
+	_, p := answeringLogged(t, answer)
+	return p
+}
+
+func answeringLogged(t *testing.T, answer string) (*rig, *plugin) {
+	t.Helper()
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
 	r.script("p", everyStage, "#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n")
-	return r.open()[0]
+	return r, r.open()[0]
 }
 
 // TestProgramResults: no answer loses the exit code of a program: docs/protocols/mine.md, row M63.
@@ -68,8 +74,8 @@ func TestProgramResults(t *testing.T) {
 	})
 }
 
-// TestUnknownFields: fields that the protocol does not know are ignored, and are notes of the step:
-// docs/protocols/mine.md, row M62.
+// TestUnknownFields: fields that the protocol does not know are ignored. Each is a note of the step
+// and a warning: docs/protocols/mine.md, row M62.
 func TestUnknownFields(t *testing.T) {
 	for _, c := range []struct {
 		answer string
@@ -80,12 +86,19 @@ func TestUnknownFields(t *testing.T) {
 		{`{"status":"ok","context":{"arg":["a"]}}`, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
 		{`{"context":{"result":{"stdout":"o","exit":0}}}`, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
 		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, nil},
+		{`{"status":"ok","error":"no"}`, []string{`the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`}},
+		{`{"error":{"message":"no"}}`, []string{`the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`}},
+		{`{"status":"ok","error":""}`, nil},
 		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, make([]string, dialect.MostUnknown+1)}, // the last one says that there are more,
 	} {
 		t.Run(c.answer, func(t *testing.T) {
 			t.Parallel()
-			out := fired(t, hook.CommandAfter, `{"command":"c","result":{"stdout":"","stderr":"","exit_code":1}}`, answering(t, c.answer).Hooks()...)
+			r, p := answeringLogged(t, c.answer)
+			out := fired(t, hook.CommandAfter, `{"command":"c","result":{"stdout":"","stderr":"","exit_code":1}}`, p.Hooks()...)
 			notes := out.Steps[0].Notes
+			if warned := strings.Count(r.log.String(), "level=WARN"); warned != len(notes) {
+				t.Errorf("%d warnings for %d notes:\n%s", warned, len(notes), r.log)
+			}
 			if len(notes) != len(c.notes) {
 				t.Fatalf("notes %q, want %q", notes, c.notes)
 			}

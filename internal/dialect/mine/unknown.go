@@ -23,6 +23,9 @@ func (c *changes) noteAnswer(o hook.Object) {
 	for _, name := range inside {
 		c.notes = append(c.notes, fmt.Sprintf("the answer has %q beside context, where it is ignored; put it into context", name))
 	}
+	if v := o.Get("error"); !dialect.Missing(v) && string(v) != `""` {
+		c.notes = append(c.notes, `the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`)
+	}
 	rest := slices.DeleteFunc(slices.Clone(o), func(f hook.Field) bool {
 		return slices.Contains(inside, f.Name) || slices.Contains(repeatFields, f.Name)
 	})
