@@ -33,7 +33,7 @@ func (h *Host) wireAbsent(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
-		if !whole && e.state == dialect.Broken && e.own.failureEndsEvents() {
+		if !whole && (e.state == dialect.Broken || e.isSurplus()) && e.own.failureEndsEvents() {
 			e.absent, whole = allPoints{e.dialect.Points(), e.unavailable()}, true
 		}
 		h.logLeftOut(e, whole)
