@@ -222,6 +222,27 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 	}
 }
 
+// TestAGuardThatWasRemoved: on_failure of a plugin that is not installed is a warning, unless a
+// plugin may have that name that was not started.
+func TestAGuardThatWasRemoved(t *testing.T) {
+	h := newTestHome(t)
+	h.config("[plugins.guard]\non_failure = \"deny\"\n[plugins.other]\npriority = 3\n")
+	const want = `[plugins.guard] says on_failure = \"deny\", but events go on: no plugin is called guard`
+	if _, log := h.logged(nil); strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), want) {
+		t.Errorf("log\n%s", log)
+	}
+	h.scaffold("words", "guard", 500)
+	if _, log := h.logged(nil); strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("the plugin calls itself so: log\n%s", log)
+	}
+	needs := func(o *pluginhost.Options) {
+		o.Needs = func(c pluginhost.Candidate) bool { return c.Dialect == "mine" }
+	}
+	if _, log := h.logged(needs); strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("the plugin was not started: log\n%s", log)
+	}
+}
+
 // TestADisabledGuardIsNotAsked: disabling a broken plugin ends the refusals that it causes.
 func TestADisabledGuardIsNotAsked(t *testing.T) {
 	h := newTestHome(t)
