@@ -203,6 +203,11 @@ func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	if !out.Steps[0].Changed || len(r.hookCalls()) != 1 {
 		t.Errorf("step %+v", out.Steps[0])
 	}
+	for _, unknown := range []string{`{"Command":"todo.list"}`, `{"command":["todo.list"]}`} {
+		if out = fired(t, hook.CommandBefore, unknown, p.Hooks()...); len(out.Steps) != 1 {
+			t.Errorf("%s: the hook is not called, and its command is not known", unknown)
+		}
+	}
 }
 
 // TestAHookCannotHideACommand: a command that a hook changes to a path keeps its name for the hooks

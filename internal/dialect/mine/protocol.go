@@ -290,7 +290,7 @@ func (c *changes) check(t *translation, shown *hookContext) error {
 			return garbled("parse error: context.%s is null: leave it out to keep it%s", name, emptyValues[name])
 		}
 	}
-	if c.command != nil && *c.command == "" && t.renames() {
+	if c.command != nil && *c.command == "" && shown.command != "" && t.renames() {
 		return garbled(`parse error: context.command is "": leave it out to keep it`)
 	}
 	return c.keepResult(shown)
