@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,6 +119,30 @@ func TestACallToAPluginThatIsDownIsUnavailable(t *testing.T) {
 	}
 	if st := b.Plugins[0].Status(); st.Health != "restarting" || st.Err == nil {
 		t.Errorf("status %+v", st)
+	}
+}
+
+// TestOtherHooksAfterARestart: they are not called, so there is a warning.
+func TestOtherHooksAfterARestart(t *testing.T) {
+	log := new(plugtest.Log)
+	rt := plugtest.Runtime(t, t.TempDir())
+	rt.Log = slog.New(slog.NewTextHandler(log, nil))
+	p := &plugin{launch: &launch{rt: rt}}
+	for _, c := range []struct{ hooks, want string }{
+		{`"post_user_input","pre_llm_send"`, ""},
+		{`"pre_llm_send","post_user_input"`, ""},
+		{`"post_user_input","pre_tool_execute"`, `first="post_user_input, pre_llm_send" now="post_user_input, pre_tool_execute"`},
+	} {
+		m, err := parseManifest(json.RawMessage(`{"name":"p","hooks":[` + c.hooks + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.adopt(&session{}, m); err != nil {
+			t.Fatal(err)
+		}
+		if got := log.String(); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: log %q, want %s", c.hooks, got, c.want)
+		}
 	}
 }
 
