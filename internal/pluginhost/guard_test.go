@@ -163,6 +163,8 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, `is a link to /no/such/file, which does not exist" finding=true fix="reinstall the plugin"`},
 		{"a link to nothing in python's folder", nowhere(pythonGuard), hook.ToolBefore, "cannot be read: "},
 		{"scaffold's folder is a file", func(h testHome) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
+		{"scaffold's folder is a link to nothing", nowhere(".local/scaffold/plugins"), hook.ToolBefore, "leads to nothing; restore what it leads to, or remove the link"},
+		{"mine's data is a link to nothing", nowhere(".local/share/mine"), hook.CommandBefore, "/.local/share/mine leads to nothing; "},
 		{"mine's folder is a file", func(h testHome) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: not a directory; move this file away, and make a directory in its place"},
 		{"a link to nothing in mine's folder", nowhere(".local/share/mine/plugins/guard"), hook.CommandBefore, `fix="it is a link: remove it, or put the plugin where it leads"`},
 		{"python's folder is a file", func(h testHome) { h.write(".agent/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
