@@ -37,6 +37,9 @@ func Parse(in Input) (*Moment, error) {
 	m.event = lookup(in.Agent, m.Event)
 	m.read(in)
 	m.alien = m.foreign(in.Environ)
+	if lacks := m.lacks(); lacks != "" && !m.alien {
+		return nil, fmt.Errorf("%s: the event %s has no %s", in.Agent, m.Event, lacks)
+	}
 	if m.alien || m.empty() {
 		m.event = event{name: m.Event, timeout: m.event.timeout}
 		m.Begins, m.Ends = false, false
@@ -70,6 +73,22 @@ func (m *Moment) read(in Input) {
 
 // rootVariable is the variable in which an agent sets the root of the project.
 var rootVariable = map[Agent]string{Claude: "CLAUDE_PROJECT_DIR", Gemini: "GEMINI_PROJECT_DIR", Cursor: "CURSOR_PROJECT_DIR"}
+
+// lacks returns the field without which an event is not the one that its name says, or "". A later
+// version of an agent may rename the field, and then no plugin must be passed over in silence.
+func (m *Moment) lacks() string {
+	switch m.event.kind {
+	case prompt:
+		if m.Agent != OpenCode && !m.has("prompt") {
+			return "prompt"
+		}
+	case before, after:
+		if m.call.host == "" {
+			return "name of a tool"
+		}
+	}
+	return ""
+}
 
 // empty reports whether an event needs no plugin. Qwen Code sends an empty prompt after each tool,
 // and agents stream replies in pieces, some of which have no text.

@@ -261,6 +261,21 @@ func TestLoadSaysWhyAFileCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestALinkToNothingIsNoMissingFile: it may lead to a disk that is not mounted.
+func TestALinkToNothingIsNoMissingFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "patchbay")
+	if err := os.Symlink("/no/such/directory", dir); err != nil {
+		t.Fatal(err)
+	}
+	want := "the link " + dir + " leads to nothing"
+	if _, err := Load(filepath.Join(dir, "config.toml")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("config: %v", err)
+	}
+	if _, err := LoadSecrets(filepath.Join(dir, "secrets.toml")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("secrets: %v", err)
+	}
+}
+
 func TestLoadBoundsDepth(t *testing.T) {
 	for name, text := range map[string]string{
 		"arrays":      "[plugins.a]\nconfig.x = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),

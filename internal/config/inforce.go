@@ -2,9 +2,7 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -74,7 +72,7 @@ func InForce(d Dirs, o Overrides) ([]Setting, error) {
 // readTable returns the top table of a config.toml that [Load] accepts.
 func readTable(path string) (*document.Table, error) {
 	data, err := plainfile.Read(path, document.MaxSize)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !isAbsent(path, err) {
 		return nil, unreadable("config", path, err)
 	}
 	if _, err := parseConfig(path, data); err != nil {

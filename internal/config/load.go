@@ -13,7 +13,7 @@ import (
 // file are returned as one [*Error].
 func Load(path string) (*Config, error) {
 	f, err := plainfile.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isAbsent(path, err) {
 		c := Default()
 		c.file = path
 		return c, nil
@@ -38,6 +38,12 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
+// isAbsent reports whether err says that there is no file at path. A link that leads to nothing is
+// not an absent file: without the settings in it, a guard would not be called.
+func isAbsent(path string, err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && plainfile.DeadLink(path) == ""
+}
+
 // unreadable returns the error of a file that cannot be opened, which is a problem of the
 // configuration like any other.
 func unreadable(what, path string, err error) error {
@@ -47,6 +53,8 @@ func unreadable(what, path string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, plainfile.ErrKind):
 		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error(), Fix: "name a file, or put one there"}}}
+	case errors.Is(err, fs.ErrNotExist):
+		return &Error{Problems: []Problem{{File: path, Message: "cannot be read: the link " + plainfile.DeadLink(path) + " leads to nothing", Fix: "restore what it leads to, or remove the link"}}}
 	}
 	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: "`ls -l` shows its owner and who may read it"}}}
 }

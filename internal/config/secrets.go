@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -86,7 +85,7 @@ func leaves(v any) []string {
 // read is refused, with the command that fixes it. No error quotes the contents of the file.
 func LoadSecrets(path string) (*Secrets, error) {
 	f, err := plainfile.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isAbsent(path, err) {
 		return &Secrets{}, nil
 	}
 	if err != nil {

@@ -90,7 +90,14 @@ func ExaminePlace(place string) []Problem {
 	if place == "" {
 		return nil
 	}
-	if _, err := os.ReadDir(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	_, err := os.ReadDir(place)
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist):
+		if link := plainfile.DeadLink(place); link != "" {
+			return []Problem{{Path: place, Message: unlisted + "the link " + link + " leads to nothing", Fix: "restore what it leads to, or remove the link"}}
+		}
+	default:
 		p := Problem{Path: place, Message: unlisted + Cause(err).Error()}
 		if info, unseen := os.Stat(place); errors.Is(err, fs.ErrPermission) {
 			p.Fix = "chmod u+rx " + program.Quote(place)

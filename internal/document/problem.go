@@ -21,7 +21,7 @@ type Problem struct {
 	Message string // what is wrong
 	Fix     string // what to do about it; may be empty
 
-	Misspelt bool // an unknown key that differs from a known one by a typing error
+	Misspelt bool // an unknown key that differs from a known one by a typing error, or a value that probably means something else
 }
 
 // String returns the problem on one line, in the file:line:column format that editors understand.

@@ -62,6 +62,12 @@ func (t *Table) Warn(name, fix, format string, args ...any) {
 	t.Self.Get(name).Warn(fix, format, args...)
 }
 
+// WarnMisspelt is [Table.Warn] for a value that was probably meant to be another one.
+func (t *Table) WarnMisspelt(name, fix, format string, args ...any) {
+	t.Warn(name, fix, format, args...)
+	t.Self.warnings[len(t.Self.warnings)-1].Misspelt = true
+}
+
 // WarnItem reports a warning about one item of a list.
 func (t *Table) WarnItem(name string, i int, fix, format string, args ...any) {
 	t.Self.Get(name).item(i).Warn(fix, format, args...)

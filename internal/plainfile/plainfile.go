@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // ErrKind is wrapped by the error for anything but a regular file.
@@ -41,6 +42,22 @@ func Open(path string) (*os.File, error) {
 		at.Op = "open" // the operation that the caller requested
 	}
 	return open(path, info, err, os.OpenFile)
+}
+
+// DeadLink returns the link on the way to path, or path itself, that leads to nothing; "": there is
+// none. A file that is missing for this reason was meant to exist.
+func DeadLink(path string) string {
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); err == nil {
+			if _, err = os.Stat(at); errors.Is(err, fs.ErrNotExist) {
+				return at
+			}
+			return ""
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
 }
 
 // OpenIn is like Open for a file in a root. For a link that leads out of the root, the error is the

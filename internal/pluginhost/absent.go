@@ -33,7 +33,7 @@ func (h *Host) wireAbsent(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
-		if !whole && e.state == dialect.Broken && e.own.failureEndsEvents() {
+		if !whole && (e.state == dialect.Broken || e.isSurplus()) && e.own.failureEndsEvents() {
 			e.absent, whole = allPoints{e.dialect.Points(), e.unavailable()}, true
 		}
 		h.logLeftOut(e, whole)
@@ -149,8 +149,8 @@ func (h *Host) logPlaceProblems(r *roster, all []placeProblem) {
 	}
 }
 
-// logMisspelt logs the misspelt keys in a plugin's manifest, once and in one message. Such a key
-// may hide a hook, which is then not called. So the plugin's hooks count as unknown when
+// logMisspelt logs the misspelt keys and patterns in a plugin's manifest, once and in one message.
+// They may hide a hook, which is then not called. So the plugin's hooks count as unknown when
 // logMisspelt asks whether this host needs the plugin.
 func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	if len(f.Misspelt) == 0 || h.setup().NoStart {
@@ -164,7 +164,7 @@ func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	p := f.Misspelt[0]
 	text, fix := finding(SeverityWarning, e, f.Dialect, p).Where+": "+p.Message, p.Fix
 	if more := len(f.Misspelt) - 1; more > 0 {
-		text += fmt.Sprintf("; so are %d more", more)
+		text += fmt.Sprintf("; and %d more mistakes", more)
 		fix += "; `patchbay plugin validate " + f.Name + "` lists all of them"
 	}
 	if !h.warned[text] {

@@ -163,6 +163,8 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 		{"a link to nothing in scaffold's folder", nowhere(scaffoldGuard), hook.ToolBefore, `is a link to /no/such/file, which does not exist" finding=true fix="reinstall the plugin"`},
 		{"a link to nothing in python's folder", nowhere(pythonGuard), hook.ToolBefore, "cannot be read: "},
 		{"scaffold's folder is a file", func(h testHome) { h.write(".local/scaffold/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
+		{"scaffold's folder is a link to nothing", nowhere(".local/scaffold/plugins"), hook.ToolBefore, "leads to nothing; restore what it leads to, or remove the link"},
+		{"mine's data is a link to nothing", nowhere(".local/share/mine"), hook.CommandBefore, "/.local/share/mine leads to nothing; "},
 		{"mine's folder is a file", func(h testHome) { h.write(".local/share/mine/plugins", "", 0o644) }, hook.CommandBefore, "its plugins cannot be listed: not a directory; move this file away, and make a directory in its place"},
 		{"a link to nothing in mine's folder", nowhere(".local/share/mine/plugins/guard"), hook.CommandBefore, `fix="it is a link: remove it, or put the plugin where it leads"`},
 		{"python's folder is a file", func(h testHome) { h.write(".agent/plugins", "", 0o644) }, hook.ToolBefore, "its plugins cannot be listed: "},
@@ -265,6 +267,27 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 				t.Errorf("the reason is %q", out.Reason)
 			}
 		})
+	}
+}
+
+// TestAGuardThatWasRemoved: on_failure of a plugin that is not installed is a warning, unless a
+// plugin may have that name that was not started.
+func TestAGuardThatWasRemoved(t *testing.T) {
+	h := newTestHome(t)
+	h.config("[plugins.guard]\non_failure = \"deny\"\n[plugins.other]\npriority = 3\n")
+	const want = `[plugins.guard] says on_failure = \"deny\", but events go on: no plugin is called guard`
+	if _, log := h.logged(nil); strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), want) {
+		t.Errorf("log\n%s", log)
+	}
+	h.scaffold("words", "guard", 500)
+	if _, log := h.logged(nil); strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("the plugin calls itself so: log\n%s", log)
+	}
+	needs := func(o *pluginhost.Options) {
+		o.Needs = func(c pluginhost.Candidate) bool { return c.Dialect == "mine" }
+	}
+	if _, log := h.logged(needs); strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("the plugin was not started: log\n%s", log)
 	}
 }
 

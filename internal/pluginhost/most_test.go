@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
@@ -21,7 +22,7 @@ func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 	}
 	home.write(".local/scaffold/plugins/p01", "#!/bin/sh\nexit 1\n", 0o755) // broken
 	home.scaffold("p02", "p03", 500)                                        // it calls itself by the name of another file
-	home.write(".config/patchbay/config.toml", "[plugins.p00]\nenabled = false\n", 0o600)
+	home.write(".config/patchbay/config.toml", "[plugins.p00]\nenabled = false\n[plugins.p19]\non_failure = \"deny\"\n", 0o600)
 	host := home.open()
 
 	states := func() (running []string, skipped []pluginhost.PluginInfo) {
@@ -44,6 +45,9 @@ func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 		t.Errorf("skipped are %+v", skipped)
 	}
 
+	if closed := host.Closed(hook.ToolBefore); !slices.Equal(closed, []string{"p19"}) {
+		t.Errorf("without %v events are refused, want p19: its on_failure says so", closed)
+	}
 	if i := slices.IndexFunc(host.Doctor(), func(f pluginhost.Finding) bool { return f.Plugin == "p19" }); i < 0 ||
 		host.Doctor()[i].Fix != "disable one of them with `patchbay plugin disable NAME`, or remove it" {
 		t.Errorf("findings %+v", host.Doctor())

@@ -56,17 +56,23 @@ func problemFinding(p config.Problem) Finding {
 type heading struct {
 	key     string
 	problem func(message, fix string, path ...any) config.Problem
-	gives   []string // the keys of the table that grant something
+	gives   []string         // the keys of the table that grant something
+	closes  config.OnFailure // deny or abort: events end if the plugin cannot be asked; else ""
 }
 
 // headings returns all headings, those of config.toml first.
 func (s *setup) headings() []heading {
 	var all []heading
 	for _, key := range slices.Sorted(maps.Keys(s.config.Plugins)) {
-		all = append(all, heading{key, s.config.Problem, grantKeys(s.config.Plugins[key])})
+		p := s.config.Plugins[key]
+		x := heading{key: key, problem: s.config.Problem, gives: grantKeys(p)}
+		if p.OnFailure == config.FailDeny || p.OnFailure == config.FailAbort {
+			x.closes = p.OnFailure
+		}
+		all = append(all, x)
 	}
 	for _, key := range s.secrets.Plugins() {
-		all = append(all, heading{key, s.secrets.Problem, []string{"the secrets"}})
+		all = append(all, heading{key: key, problem: s.secrets.Problem, gives: []string{"the secrets"}})
 	}
 	return all
 }
@@ -143,7 +149,27 @@ func oneOf(owners, all census) string {
 // unknownNames reports the tables whose name no plugin has. A host that did not open every plugin
 // cannot know, and reports none.
 func (h *Host) unknownNames(r *roster) []config.Problem {
-	if h.setup().Needs != nil || h.setup().NoSearch || h.setup().Dialects != nil {
+	if h.setup().Needs != nil {
+		return nil
+	}
+	return h.nameless(r, func(heading) bool { return true })
+}
+
+// lostGuards reports the tables that let events end if their plugin cannot be asked, and whose name
+// no plugin has. A host that has not opened a plugin may not know what it calls itself, and reports
+// none.
+func (h *Host) lostGuards(r *roster) []config.Problem {
+	for _, b := range r.names {
+		if len(r.matching(func(e *entry) bool { return e.names.isSame(b) && e.names.called != "" })) == 0 && b.called == "" {
+			return nil
+		}
+	}
+	return h.nameless(r, func(x heading) bool { return x.closes != "" })
+}
+
+// nameless reports those of the chosen tables whose name no plugin has.
+func (h *Host) nameless(r *roster, chosen func(heading) bool) []config.Problem {
+	if h.setup().NoSearch || h.setup().Dialects != nil {
 		return nil
 	}
 	var known []string
@@ -152,24 +178,36 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	}
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.names.withName(x.key)) > 0 || len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
+		if !chosen(x) || len(r.names.withName(x.key)) > 0 || len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) > 0 {
 			continue
 		}
 		fix := "remove it, or install the plugin"
 		if near := nearest.Word(x.key, known); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
-		problems = append(problems, x.problemf(fix, "has no effect: no plugin is called %s", document.Cut(x.key)))
+		effect := "has no effect"
+		if x.closes != "" {
+			effect = fmt.Sprintf("says on_failure = %q, but events go on", x.closes)
+		}
+		problems = append(problems, x.problemf(fix, "%s: no plugin is called %s", effect, document.Cut(x.key)))
 	}
 	return problems
 }
 
-// warnOfNames logs, once each, the problems that misplaced reports.
+// warnOfNames logs the problems that misplaced and lostGuards report.
 func (h *Host) warnOfNames(r *roster) {
 	for _, p := range h.misplaced(r) {
-		if !h.warned[p.Message] {
-			h.warned[p.Message] = true
-			h.setup().Logger.Warn(p.Message, "file", p.File, "line", p.Line, "fix", p.Fix)
-		}
+		h.warnOfTable(p)
+	}
+	for _, p := range h.lostGuards(r) {
+		h.warnOfTable(p, dialect.FindingKey, true)
+	}
+}
+
+// warnOfTable logs a problem of the configuration, once.
+func (h *Host) warnOfTable(p config.Problem, more ...any) {
+	if !h.warned[p.Message] {
+		h.warned[p.Message] = true
+		h.setup().Logger.Warn(p.Message, append([]any{"file", p.File, "line", p.Line, "fix", p.Fix}, more...)...)
 	}
 }

@@ -105,6 +105,12 @@ func (r *roster) skipSurplus() {
 	}
 }
 
+// isSurplus reports whether there was no place for the plugin. Only dialects with a limit have such
+// plugins, and of these dialects no other plugin of a user is skipped.
+func (e *entry) isSurplus() bool {
+	return e.state == dialect.Skipped && e.hidden == "" && e.mostBeside() > 0
+}
+
 // open starts one plugin. No other goroutine uses the entry meanwhile.
 func (h *Host) open(ctx context.Context, e *entry, names census) {
 	log := h.setup().Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)

@@ -30,8 +30,7 @@ var pythonActs = map[string]string{
     for i in range(100): left(subprocess.Popen(["sleep", "300"], start_new_session=i % 2 == 0).pid)`,
 	"stray": `
     read, write = os.pipe()
-    os.set_inheritable(write, True)
-    subprocess.run(["sh", "-c", f"sleep 300 & echo $! >&{write}"], start_new_session=True, env={"PATH": os.environ["PATH"]}, close_fds=False)
+    subprocess.run(["sh", "-c", "sleep 300 & echo $!"], stdout=write, start_new_session=True, env={"PATH": os.environ["PATH"]}, close_fds=False)
     left(int(os.read(read, 100)))`,
 	"stubborn":      `signal.signal(signal.SIGTERM, signal.SIG_IGN)`,
 	"stubborn-hang": `signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)`,

@@ -21,11 +21,11 @@ func warnOfPattern(t *document.Table, pattern string) {
 	const fix = `write a [[hooks]] for each command; if the character itself is meant, write a backslash before it, in single quotes: '\{'`
 	switch odd := oddIn(pattern); {
 	case odd == "[!":
-		t.Warn("command", "write [^…] for any character but these", "%q matches an exclamation mark and the characters after it", cut(pattern))
+		t.WarnMisspelt("command", "write [^…] for any character but these", "%q matches an exclamation mark and the characters after it", cut(pattern))
 	case odd == "/":
-		t.Warn("command", "write the program's name without its folder", "%q matches no program: under `patchbay run` a command is the base name", cut(pattern))
+		t.WarnMisspelt("command", "write the program's name without its folder", "%q matches no program: under `patchbay run` a command is the base name", cut(pattern))
 	case odd != "":
-		t.Warn("command", fix, "%q matches only commands with %q in their name: a pattern has only *, ? and […]", cut(pattern), odd)
+		t.WarnMisspelt("command", fix, "%q matches only commands with %q in their name: a pattern has only *, ? and […]", cut(pattern), odd)
 	}
 }
 

@@ -140,6 +140,16 @@ func TestGarbledReplies(t *testing.T) {
 	}
 }
 
+// TestARefusalWithoutAStatus: an error object refuses the command with exit code 0 too, also if it
+// lacks its status: docs/protocols/mine.md, row M47.
+func TestARefusalWithoutAStatus(t *testing.T) {
+	for _, reply := range []string{`{"error":"no"}`, `{"ok":false,"error":"no"}`, `{"Status":"error","error":"no","context":{}}`} {
+		if _, err := parseReply([]byte(reply)); !errors.Is(err, hook.Refused) || !strings.Contains(err.Error(), "no") {
+			t.Errorf("%s: %v", reply, err)
+		}
+	}
+}
+
 // TestNulls: null in place of a value is an error, and so is an empty command, because the host
 // cannot know whether the plugin means an empty value or an unchanged one: docs/protocols/mine.md,
 // row M65.
@@ -192,6 +202,11 @@ func TestPatternsDecideWhichHooksAreCalled(t *testing.T) {
 	out = fired(t, hook.CommandBefore, `{"command":"todo.list.all"}`, p.Hooks()...)
 	if !out.Steps[0].Changed || len(r.hookCalls()) != 1 {
 		t.Errorf("step %+v", out.Steps[0])
+	}
+	for _, unknown := range []string{`{"Command":"todo.list"}`, `{"command":["todo.list"]}`} {
+		if out = fired(t, hook.CommandBefore, unknown, p.Hooks()...); len(out.Steps) != 1 {
+			t.Errorf("%s: the hook is not called, and its command is not known", unknown)
+		}
 	}
 }
 

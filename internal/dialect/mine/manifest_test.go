@@ -254,9 +254,12 @@ func TestOddPatterns(t *testing.T) {
 		"[!a]*":        `"[!a]*" matches an exclamation mark and the characters after it`,
 		`rm\\ mv`:      "", "*": "", "todo.*": "", "[^a]*": "", "git-?": "", "g++": "", "bin/tool": "",
 	} {
-		_, problems, warnings := parseManifest("m", []byte(manifestOf("p", "[[hooks]]\ncommand = \""+pattern+"\"\nstage=\"notify\"\nmode=\"notify\"\n")))
+		m, problems, warnings := parseManifest("m", []byte(manifestOf("p", "[[hooks]]\ncommand = \""+pattern+"\"\nstage=\"notify\"\nmode=\"notify\"\n")))
 		if len(problems) > 0 || (len(warnings) > 0) != (want != "") || want != "" && (!strings.Contains(warnings[0].Message, want) || warnings[0].Fix == "") {
 			t.Errorf("%s: problems %v, warnings %v", pattern, problems, warnings)
+		}
+		if len(m.misspelt) != len(warnings) {
+			t.Errorf("%s: %v is not logged: %v is", pattern, warnings, m.misspelt)
 		}
 	}
 }

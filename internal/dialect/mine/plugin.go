@@ -25,6 +25,7 @@ type plugin struct {
 	env      []string
 	rt       *dialect.Runtime
 	noise    *dialect.NoiseLog
+	remarks  dialect.Remarks
 	standby  *proc.Standby                  // nil: no processes are started ahead
 	greeting sync.WaitGroup                 // waits for the event init
 	hung     bool                           // init took too long; valid after greeting
@@ -115,6 +116,9 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	var notes []string
 	reply.Set, notes = t.apply(ev.Payload, &shown, c)
 	reply.Notes = append(c.notes, notes...)
+	if c.refusal != "" {
+		p.remarks.Warn(p.rt.Log, "hook", t.stage, []string{c.refusal})
+	}
 	return reply, nil
 }
 

@@ -178,6 +178,7 @@ type changes struct {
 	result  json.RawMessage
 	nulls   []string // the fields that are null, in place of a value
 	notes   []string // what the reply has that the protocol does not know
+	refusal string   // why it has no effect, if it may be meant as a refusal
 }
 
 // parseReply reads the stdout of a transform hook: docs/protocols/mine.md, rows M36 and M47. It
@@ -202,6 +203,10 @@ func parseReply(stdout []byte) (*changes, error) {
 		return nil, hook.Failure(hook.Refused, errors.New("it answered with an error and gave no reason"))
 	case status != statusOK && o.Get("status") != nil:
 		return nil, garbled("parse error: status is neither ok nor error: %s", cut(string(o.Get("status"))))
+	case o.Get("status") == nil:
+		if said := parseError(o); said != nil && said.message != "" {
+			return nil, hook.Failure(hook.Refused, said)
+		}
 	}
 	c, err := parseContext(o.Get("context"))
 	c.noteAnswer(o)
@@ -286,7 +291,7 @@ func (c *changes) check(t *translation, shown *hookContext) error {
 			return garbled("parse error: context.%s is null: leave it out to keep it%s", name, emptyValues[name])
 		}
 	}
-	if c.command != nil && *c.command == "" && t.renames() {
+	if c.command != nil && *c.command == "" && shown.command != "" && t.renames() {
 		return garbled(`parse error: context.command is "": leave it out to keep it`)
 	}
 	return c.keepResult(shown)

@@ -13,10 +13,16 @@ import (
 // answering opens a plugin whose hooks always give the same answer.
 func answering(t *testing.T, answer string) *plugin {
 	t.Helper()
+	_, p := answeringLogged(t, answer)
+	return p
+}
+
+func answeringLogged(t *testing.T, answer string) (*rig, *plugin) {
+	t.Helper()
 	plugtest.NeedTool(t, "sh")
 	r := newRig(t)
 	r.script("p", everyStage, "#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n")
-	return r.open()[0]
+	return r, r.open()[0]
 }
 
 // TestProgramResults: no answer loses the exit code of a program: docs/protocols/mine.md, row M63.
@@ -68,24 +74,38 @@ func TestProgramResults(t *testing.T) {
 	})
 }
 
-// TestUnknownFields: fields that the protocol does not know are ignored, and are notes of the step:
-// docs/protocols/mine.md, row M62.
+// TestUnknownFields: fields that the protocol does not know are ignored, and are notes of the step.
+// An answer that may be meant as a refusal, and is none, is a warning too: docs/protocols/mine.md,
+// rows M35 and M47.
 func TestUnknownFields(t *testing.T) {
 	for _, c := range []struct {
 		answer string
+		warns  bool
 		notes  []string
 	}{
-		{`{"status":"ok","contxt":{}}`, []string{`the answer has the unknown field "contxt", which is ignored; did you mean "context"?`}},
-		{`{"status":"ok","args":["a"]}`, []string{`the answer has "args" beside context, where it is ignored; put it into context`}},
-		{`{"status":"ok","context":{"arg":["a"]}}`, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
-		{`{"context":{"result":{"stdout":"o","exit":0}}}`, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
-		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, nil},
-		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, make([]string, dialect.MostUnknown+1)}, // the last one says that there are more,
+		{`{"status":"ok","contxt":{}}`, false, []string{`the answer has the unknown field "contxt", which is ignored; did you mean "context"?`}},
+		{`{"status":"ok","args":["a"]}`, false, []string{`the answer has "args" beside context, where it is ignored; put it into context`}},
+		{`{"status":"ok","context":{"arg":["a"]}}`, false, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
+		{`{"context":{"result":{"stdout":"o","exit":0}}}`, false, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
+		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, false, nil},
+		{`{"status":"ok","error":"no"}`, true, []string{`the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`}},
+		{`{"error":{"message":"no"}}`, true, []string{`the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`}},
+		{`{"status":"ok","error":""}`, false, nil},
+		{`{"decision":"block"}`, true, []string{
+			"the answer has none of status, context, error, code, so it changes nothing",
+			`the answer has the unknown field "decision", which is ignored; known here: status, context, error, code`,
+		}},
+		{`{}`, false, nil},
+		{`{"a":1,"b":1,"d":1,"e":1,"f":1,"g":1}`, true, make([]string, dialect.MostUnknown+2)}, // one says that the answer changes nothing, the last that there are more
 	} {
 		t.Run(c.answer, func(t *testing.T) {
 			t.Parallel()
-			out := fired(t, hook.CommandAfter, `{"command":"c","result":{"stdout":"","stderr":"","exit_code":1}}`, answering(t, c.answer).Hooks()...)
+			r, p := answeringLogged(t, c.answer)
+			out := fired(t, hook.CommandAfter, `{"command":"c","result":{"stdout":"","stderr":"","exit_code":1}}`, p.Hooks()...)
 			notes := out.Steps[0].Notes
+			if warned := strings.Contains(r.log.String(), "level=WARN"); warned != c.warns {
+				t.Errorf("warned is %t:\n%s", warned, r.log)
+			}
 			if len(notes) != len(c.notes) {
 				t.Fatalf("notes %q, want %q", notes, c.notes)
 			}

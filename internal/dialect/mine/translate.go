@@ -41,10 +41,11 @@ func nativeAt(stage string) *translation {
 
 // wanted reports whether one of the patterns matches the event's command. A command that a hook has
 // changed to a path also matches by its base name. Otherwise a hook could hide a program from the
-// guards after it.
+// guards after it. An event without a command, or with one that is not a string, matches every
+// pattern, because a guard must not miss it.
 func (t *translation) wanted(of []registration, p hook.Object) bool {
-	name := dialect.Plain(p.Get(t.command))
-	return anyMatches(of, name) || t.command == "command" && anyMatches(of, baseName(name))
+	name, ok := p.String(t.command)
+	return !ok || anyMatches(of, name) || t.command == "command" && anyMatches(of, baseName(name))
 }
 
 // renames reports whether a plugin may change the command here: a command or a tool that has not

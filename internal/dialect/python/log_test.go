@@ -49,6 +49,18 @@ func TestACrashIsNotBlamedOnWhoPrintedLast(t *testing.T) {
 	}
 }
 
+// TestAFailureIsLoggedWhateverPluginsDoToTheLog: a file that redirects stderr and configures
+// logging does not hide the failures of any plugin.
+func TestAFailureIsLoggedWhateverPluginsDoToTheLog(t *testing.T) {
+	s := newStage(t)
+	s.write("quiet", "import logging, logging.config, os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 2)\nlogging.disable()\n"+
+		"logging.basicConfig(force=True, filename=os.devnull)\nlogging.config.dictConfig({'version': 1})\n@on_done\nasync def f(ctx): pass\n")
+	s.write("guard", "@on_final\nasync def f(ctx, text): raise ValueError('not today')\n")
+	s.open(dialect.Settings{})
+	s.fire("r", hook.TurnFinal, `{"text":"x"}`)
+	s.logged("plugin=guard", "Plugin guard on_final failed: not today")
+}
+
 // TestACancelledHandlerIsLoggedForItsPlugin: a handler that still runs when the host closes is
 // cancelled, and the log of its own plugin says so.
 func TestACancelledHandlerIsLoggedForItsPlugin(t *testing.T) {

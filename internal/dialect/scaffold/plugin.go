@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -22,9 +21,7 @@ type plugin struct {
 	launch   *launch
 	manifest *manifest            // of the first handshake; a restart must give the same name
 	kept     *proc.Kept[*session] // the current process
-
-	warnMu sync.Mutex      // protects warned: hooks are called by several goroutines
-	warned map[string]bool // notes that the log has
+	remarks  dialect.Remarks
 }
 
 // Info returns what the plugin declared.
@@ -62,31 +59,9 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 			}
 			reply, err := t.reply(ev, result)
 			reply.Sent = params
-			if len(reply.Notes) > 0 {
-				p.warnOnce("hook", t.name, reply.Notes)
-			}
+			p.remarks.Warn(p.launch.rt.Log, "hook", t.name, reply.Notes)
 			return reply, err
 		}}
-}
-
-// mostWarned limits how many different notes are logged. The plugin chooses their text.
-const mostWarned = 50
-
-// warnOnce logs each note once for a hook or tool. The trace has it for every event.
-func (p *plugin) warnOnce(kind, name string, notes []string, more ...any) {
-	p.warnMu.Lock()
-	defer p.warnMu.Unlock()
-	for _, note := range notes {
-		key := name + ": " + note
-		if p.warned[key] || len(p.warned) >= mostWarned {
-			continue
-		}
-		if p.warned == nil {
-			p.warned = make(map[string]bool)
-		}
-		p.warned[key] = true
-		p.launch.rt.Log.Warn(note, append([]any{kind, name}, more...)...)
-	}
 }
 
 // CallTool runs one of the plugin's tools: docs/protocols/scaffold.md, row S54.
@@ -106,7 +81,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	r, err := toolResult(name, result)
 	r.Sent, r.Received = sent, result.JSON
 	if err == nil {
-		p.warnOnce("tool", name, toolRemarks(result.Fields), "answer", excerpt.Of(result.JSON, maxWarning))
+		p.remarks.Warn(p.launch.rt.Log, "tool", name, toolRemarks(result.Fields), "answer", excerpt.Of(result.JSON, maxWarning))
 	}
 	return r, err
 }

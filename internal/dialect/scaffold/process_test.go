@@ -123,6 +123,30 @@ func TestACallToAPluginThatIsDownIsUnavailable(t *testing.T) {
 	}
 }
 
+// TestOtherHooksAfterARestart: they are not called, so there is a warning.
+func TestOtherHooksAfterARestart(t *testing.T) {
+	log := new(plugtest.Log)
+	rt := plugtest.Runtime(t, t.TempDir())
+	rt.Log = slog.New(slog.NewTextHandler(log, nil))
+	p := &plugin{launch: &launch{rt: rt}}
+	for _, c := range []struct{ hooks, want string }{
+		{`"post_user_input","pre_llm_send"`, ""},
+		{`"pre_llm_send","post_user_input"`, ""},
+		{`"post_user_input","pre_tool_execute"`, `first="post_user_input, pre_llm_send" now="post_user_input, pre_tool_execute"`},
+	} {
+		m, err := parseManifest(json.RawMessage(`{"name":"p","hooks":[` + c.hooks + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.adopt(&session{}, m); err != nil {
+			t.Fatal(err)
+		}
+		if got := log.String(); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: log %q, want %s", c.hooks, got, c.want)
+		}
+	}
+}
+
 func TestOpenSaysWhyAFileWillNotStart(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(pluginDir(t, home), "lost")

@@ -86,15 +86,26 @@ func toolRemarks(answer hook.Object) []string {
 	return notes
 }
 
-// unused returns remarks on fields that the action makes meaningless.
+// unused returns remarks on an answer that lets a tool run, but may be meant as a refusal, which
+// only the action stop is.
 func unused(name string, answer hook.Object, stop bool) []string {
 	if name != "pre_tool_execute" || stop {
 		return nil
 	}
-	if isString(answer.Get("result")) {
+	switch {
+	case isString(answer.Get("result")):
 		return []string{"result is ignored: it counts only with the action stop"}
+	case string(answer.Get("success")) == "false":
+		return []string{"success is ignored: it counts only with the action stop"}
+	case len(answer) > 0 && !slices.ContainsFunc(answer, knownField):
+		return []string{"the answer has none of action, " + strings.Join(blockFields, ", ") + ", so it means continue"}
 	}
 	return nil
+}
+
+// knownField reports whether an answer to pre_tool_execute may have the field.
+func knownField(f hook.Field) bool {
+	return f.Name == "action" || slices.Contains(blockFields, f.Name) || slices.Contains(sentFields, f.Name)
 }
 
 func wantedType(field string) string {

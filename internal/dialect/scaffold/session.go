@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -112,7 +114,8 @@ func unanswered(err, late error, process *proc.Process) error {
 }
 
 // adopt stores the manifest of the first handshake. After a restart the plugin must have the same
-// name; other changes of its manifest are ignored.
+// name; other changes of its manifest are ignored. Other hooks cause a warning, because one of them
+// may be a guard.
 func (p *plugin) adopt(s *session, m *manifest) error {
 	s.manifest = m
 	if p.manifest == nil {
@@ -127,6 +130,10 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 	}
 	if m.Name != p.manifest.Name {
 		return fmt.Errorf("after a restart it calls itself %s, before that it was %s", m.Name, p.manifest.Name)
+	}
+	if was, now := slices.Sorted(slices.Values(p.manifest.Hooks)), slices.Sorted(slices.Values(m.Hooks)); !slices.Equal(was, now) {
+		p.launch.rt.Log.Warn("after a restart it declares other hooks, but those that it declared at first are called",
+			"first", strings.Join(was, ", "), "now", strings.Join(now, ", "), "fix", "restart Patchbay")
 	}
 	return nil
 }

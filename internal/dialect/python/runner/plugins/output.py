@@ -138,3 +138,14 @@ def take_over(descriptor: int) -> Output:
     root.handlers[:] = [LogLines(output)]
     root.setLevel(logging.INFO)
     return output
+
+
+def own_logger(output: Output) -> logging.Logger:
+    """Return a logger that plugins do not change with logging.disable, basicConfig or dictConfig.
+
+    The host does not log a failure that the runner has logged, so its line must not be lost.
+    """
+    logger = logging.Logger("plugins", logging.INFO)
+    logger.manager = logging.Manager(logging.RootLogger(logging.WARNING))
+    logger.addHandler(LogLines(output))
+    return logger

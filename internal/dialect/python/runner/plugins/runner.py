@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import bodies, wire
+from . import bodies, invocation, registry, wire
 from .calls import Call
 from .contexts import Contexts
 from .invocation import threads
 from .loader import LoadedPlugin, PluginError, discard, load_plugin_from_source
-from .output import Output, current_plugin, take_over
+from .output import Output, current_plugin, own_logger, take_over
 from .registry import plugin_registry
 from .storage import default_dir
 from .threads import MOST_THREADS
@@ -260,8 +260,8 @@ def _path(params: dict[str, Any]) -> Path:
 
 
 def main() -> None:
-    """Serve the host on the original stdin and stdout, which plugins cannot reach."""
-    source, sink = os.dup(0), os.dup(1)  # neither is inherited by subprocesses
+    """Serve the host on the original stdin, stdout and stderr, which a plugin keeps when it redirects its own."""
+    source, sink, log = os.dup(0), os.dup(1), os.dup(2)  # none is inherited by subprocesses
     if hasattr(os, "set_blocking"):
         os.set_blocking(sink, True)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -273,8 +273,10 @@ def main() -> None:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
     if hasattr(faulthandler, "register"):
         # The host ends a blocked interpreter with SIGTERM, which makes it write its stacks.
-        faulthandler.register(signal.SIGTERM, file=2, all_threads=True, chain=True)
-    Runner(source, sink, take_over(2)).run()
+        faulthandler.register(signal.SIGTERM, file=log, all_threads=True, chain=True)
+    output = take_over(log)
+    invocation.logger = registry.logger = own_logger(output)
+    Runner(source, sink, output).run()
 
 
 def _let_go(*descriptors: int) -> None:
