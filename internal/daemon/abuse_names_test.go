@@ -184,8 +184,8 @@ func (before tree) same(t *testing.T, after tree, own ...string) {
 
 // TestNamesStayNames puts nasty strings into every parameter and every field of every route. The
 // daemon creates, reads and changes nothing outside of its own directories, answers no request with
-// a server error, and every answer is complete. In a short run each route gets each name in one
-// encoding, and the next route gets it in the next one.
+// a server error, and every answer is complete. In a short run each route gets each name in only
+// one encoding. Which one it is changes from route to route.
 func TestNamesStayNames(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "python3")

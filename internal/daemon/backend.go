@@ -312,8 +312,8 @@ func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMess
 	return ToolAnswer(r), nil
 }
 
-// tracedTool returns the answer to a tool call together with the plugin's step. With an error,
-// which the step has too, r is nil.
+// tracedTool returns the answer to a tool call together with the plugin's step. If the call failed,
+// r is nil, and the step contains err too.
 func tracedTool(name string, r *pluginhost.ToolResult, step *hook.Step, err error) (httpapi.ToolResult, error) {
 	out := httpapi.ToolResult{Tool: name}
 	if r != nil {

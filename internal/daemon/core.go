@@ -128,8 +128,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	c.projects = newProjects(c.Host, c.log)
 	c.projects.changed = c.closed.poke
 	c.procs = proc.NewGroup(c.log)
-	// The holder of a lease names all processes that this process starts. Another process that
-	// takes a lease over waits until none of them runs.
+	// The holder is stored with each lease. Its marks identify all processes that this process
+	// starts. Another process that takes a lease over waits until none of them runs.
 	c.Sessions.Holder = lease.Self(c.Host.Mark(), c.procs.Mark())
 	c.Sessions.Logger = c.log
 	c.tools = builtin.Tools(builtin.Options{Procs: c.procs, Environ: o.Host.Environ, Logger: c.log})

@@ -39,7 +39,7 @@
 //	├─ claim                   the socket: one daemon at a time               claim.go
 //	├─ backend                 the implementations of the routes              backend.go
 //	├─ Jobs.Schedule           runs agents when they are due                  jobs.go
-//	├─ keepClosed              the file that hooks read without a daemon      closed.go
+//	├─ keepClosed              the file that hooks read if no daemon answers  closed.go
 //	├─ pluginEvents.watch      states of plugins, for the journal             pluginevents.go
 //	└─ endServing              waits for turns, interrupts them, ends the server
 //

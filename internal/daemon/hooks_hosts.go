@@ -91,8 +91,8 @@ type sighting struct {
 // isDouble reports whether an event is the second copy of an event that was already answered.
 // Cursor and Copilot CLI also run the hooks of Claude Code's settings, so one tool call can reach
 // both hooks. Two events are the same if session and call id are equal and the hooks belong to
-// different agents. The content does not matter, because the same command may be called twice. Each
-// event matches at most one other, because some models reuse call ids in each turn.
+// different agents. Their content is not compared, because an agent may call the same command
+// twice. Each event matches at most one other, because some models reuse call ids in each turn.
 func (s *hostState) isDouble(m *codehook.Moment) bool {
 	if m.CallID == "" || m.Session == "" {
 		return false

@@ -86,9 +86,9 @@ func (j *Jobs) Examine(ctx context.Context) []pluginhost.Finding {
 	return j.exam().Of(ctx, job.LoadDirs(j.Dirs()))
 }
 
-// examineAll checks the manifests each time they have been read, as the doctor does, and logs new
-// problems: "dotagent calls this when loading manifests so misconfigurations surface". It does not
-// log problems that the previous check also had.
+// examineAll checks the manifests each time they have been read, as the doctor does, so that a
+// wrong config is reported before a run needs it (docs/protocols/dotagent.md, row D29). It logs
+// only problems that the previous check did not find.
 func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
 	var told []pluginhost.Finding
 	for {
@@ -152,7 +152,7 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	}
 	switch _, err := os.Stat(command); {
 	case errors.Is(err, fs.ErrNotExist):
-		return complain(pluginhost.SeverityError, m, at, "there is no "+command, "write that program, or the path of the right one")
+		return complain(pluginhost.SeverityError, m, at, "there is no "+command, "create that program, or correct the path")
 	case err != nil:
 		return complain(pluginhost.SeverityError, m, at, err.Error(), "write the path of a program that you can read")
 	}

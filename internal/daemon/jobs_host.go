@@ -113,8 +113,8 @@ func (n *namedPlugins) addAll() bool {
 }
 
 // needs returns a function that reports whether a plugin is opened. Of the plugins of jobs it
-// selects only those that were added, because the runs call no others. also, if not nil, must
-// select the plugin too.
+// selects only those that were added, because the runs call no others. If the function also is not
+// nil, a plugin is opened only if that function selects it too.
 func (n *namedPlugins) needs(also func(pluginhost.Candidate) bool) func(pluginhost.Candidate) bool {
 	return func(c pluginhost.Candidate) bool {
 		n.mu.Lock()

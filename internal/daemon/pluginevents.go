@@ -23,7 +23,7 @@ const (
 	mostEventText = 500                    // bytes of a line in an event; the log has the whole line
 	exitDelay     = 50 * time.Millisecond  // until the host knows that a plugin has exited
 	lookAgain     = 250 * time.Millisecond // after which the states of plugins that are not running are compared again
-	lookLater     = 2 * time.Second        // the same, if they have not been running for longer
+	lookLater     = 2 * time.Second        // the longest such wait: each is twice as long as the one before
 )
 
 // pluginEvents writes events about plugins to the journal: their states, their log lines, and what

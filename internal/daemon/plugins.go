@@ -116,7 +116,7 @@ func (p plugins) ReloadAll(ctx context.Context) error {
 // reloadError translates an error about a file or a plugin to one that the routes know.
 func reloadError(err error) error {
 	if wrong, ok := errors.AsType[*config.Error](err); ok {
-		return &httpapi.UnavailableError{Reason: wrong.Error()} // it has the file; what wraps it may have it too
+		return &httpapi.UnavailableError{Reason: wrong.Error()} // without the errors around it, which may name the file a second time
 	}
 	if e, ok := errors.AsType[*hook.Error](err); ok && e.Plugin != "" || err == nil {
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mostProjects = 8                // projects whose plugins run at the same time, with the daemon's own
+	mostProjects = 8                // projects whose plugins run at the same time, including the daemon's own
 	projectIdle  = 10 * time.Minute // after which the plugins of another project are closed
 )
 

@@ -41,7 +41,7 @@ func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q Trac
 func (r *Records) keptEvent(ctx context.Context, t *KeptTrace, dirs map[string]string) *recording.Kept {
 	dir, known := dirs[t.Session]
 	if !known {
-		if s, err := r.Sessions.Get(ctx, t.Session); err == nil { // without the session, its directory is not replaced in paths
+		if s, err := r.Sessions.Get(ctx, t.Session); err == nil { // without the session, its directory is unknown, and replays compare paths in it as they are
 			dir = s.WorkingDir
 		}
 		dirs[t.Session] = dir

@@ -24,10 +24,10 @@ func (c *Core) Reload(ctx context.Context) error {
 		c.log.Error("nothing was reloaded: everything stays as it was", "err", err)
 		return err
 	}
-	fixed := fixedFindings(c.opened, c.Config())
-	c.faults.set(fixed, nil)
+	unapplied := restartFindings(c.opened, c.Config())
+	c.faults.set(unapplied, nil)
 	c.log.Info("everything was reloaded", "plugins", len(c.Host.Plugins()))
-	for _, f := range fixed {
+	for _, f := range unapplied {
 		c.log.Warn(f.Problem, "path", f.Where)
 	}
 	return nil
@@ -72,9 +72,9 @@ func reloadFindings(err error) []pluginhost.Finding {
 	return findings
 }
 
-// fixedFindings lists the changed tables of the configuration that take effect only after a
+// restartFindings lists the changed tables of the configuration that take effect only after a
 // restart.
-func fixedFindings(before, now *config.Config) []pluginhost.Finding {
+func restartFindings(before, now *config.Config) []pluginhost.Finding {
 	var changed []string
 	if !reflect.DeepEqual(before.Server, now.Server) {
 		changed = append(changed, "[server]")

@@ -64,7 +64,7 @@ func viewTrace(t *KeptTrace, brief bool) (httpapi.TraceView, error) {
 	short := *t.Outcome.Outcome
 	short.Payload = nil
 	v.Outcome, err = viewOutcome(&short)
-	for n := range v.Outcome.Steps { // it has no start times
+	for n := range v.Outcome.Steps { // viewOutcome sets start times only for a trace
 		v.Outcome.Steps[n].StartUS = new(t.Outcome.Steps[n].Started.Sub(t.Outcome.Began()).Microseconds())
 	}
 	return v, err

@@ -18,9 +18,9 @@ import (
 const removeWait = time.Second
 
 // A cgroup is one sub-group of the host's cgroup (version 2), with one process and all processes
-// that it starts. They cannot leave it by forking, by setsid or by changing their mark. They can
-// move themselves out if they may write to the cgroup file system, as any process of the host's
-// user may, unless a sandbox hides these files.
+// that it starts. They cannot leave it by forking, by setsid or by changing the mark by which the
+// guardian finds processes (package guard). They can move themselves out if they may write to the
+// cgroup file system, as any process of the host's user may, unless a sandbox hides these files.
 type cgroup struct {
 	dir string
 }
@@ -62,8 +62,8 @@ func (c *cgroup) write(file, value string) error {
 func (c *cgroup) kill() error { return c.write("cgroup.kill", "1") }
 
 // outOfMemory reports whether the limit of this cgroup was reached and a process was killed for it.
-// The kernel counts the kills for any shortage in oom_kill, but only shortages by this cgroup's own
-// limit in oom.
+// In memory.events, oom_kill counts the processes that were killed for any shortage of memory, also
+// of the whole machine. oom counts only how often this cgroup reached its own limit.
 func (c *cgroup) outOfMemory() bool {
 	events, err := os.ReadFile(filepath.Join(c.dir, "memory.events"))
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package limits bounds the resources that processes use, of the machine ([Limits]) and of the host
-// ([Descriptors]). It starts no processes and does not know plugins. Package proc starts the
-// processes, and package sandbox sets some of the limits inside its jails.
+// Package limits bounds the resources of the machine that processes use ([Limits]), and the file
+// descriptors of the host that its plugins use ([Descriptors]). It starts no processes and does not
+// know plugins. Package proc starts the processes, and package sandbox sets some of the limits
+// inside its jails.
 //
 //	Limits           memory, processes, open files, CPU time of a process and all processes that it starts
 //	Supported        what enforces each of them on this system

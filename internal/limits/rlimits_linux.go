@@ -74,7 +74,7 @@ func support(tree *cgroupTree, noTree, noCount error) Support {
 		s.Memory = Enforcement{By: byRlimit, Note: "for each process by itself, shared memory not counted; " + noCgroup(noTree)}
 	}
 	if tree == nil || !tree.pids {
-		s.Processes = Enforcement{By: byRlimit, Note: "counts all processes of this user, now and later; " + noCgroup(noTree)}
+		s.Processes = Enforcement{By: byRlimit, Note: "counts all processes of this user, also those that other programs start later; " + noCgroup(noTree)}
 		if noCount != nil {
 			s.Processes = Enforcement{Note: noCount.Error() + "; " + noCgroup(noTree)}
 		}

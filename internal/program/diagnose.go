@@ -57,8 +57,8 @@ func Diagnose(path string, env []string, err error) *StartError {
 
 // Uninterpreted returns an error if the interpreter of a script would not start in an environment,
 // if a text has no #! line, or if the file is empty. It returns nil if the file is something else,
-// or if no problem is visible. If the #! line names env, the start succeeds, and env fails
-// afterwards because it does not find the interpreter. Uninterpreted sees that before the start.
+// or if no problem is visible. If the #! line names env and env cannot find the interpreter, the
+// start succeeds, and only env fails. Uninterpreted reports this before the start.
 func Uninterpreted(path string, env []string) *StartError {
 	d := diagnosis{path: path, env: env}
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
@@ -146,7 +146,7 @@ func (d *diagnosis) missing() (why, fix string) {
 	return "no such file", reinstall
 }
 
-// closedParent returns the outermost directory on the way that cannot be entered.
+// closedParent returns the outermost of the directories above path that this user cannot enter.
 func closedParent(path string) string {
 	dir := filepath.Dir(path)
 	for {
@@ -179,9 +179,9 @@ func fromError(err error, path string) (why, fix string) {
 	case errors.Is(err, syscall.E2BIG):
 		return "its arguments and environment are too long", "pass less of either"
 	case errors.Is(err, syscall.EAGAIN):
-		return "this user has too many processes", "stop some, or raise ulimit -u, or its limit of processes if it has one"
+		return "this user has too many processes", "stop some, or raise ulimit -u, or the plugin's own limit of processes, if it has one"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "too many open files", "raise ulimit -n, or its limit of open files if it has one"
+		return "too many open files", "raise ulimit -n, or the plugin's own limit of open files, if it has one"
 	case errors.Is(err, fs.ErrPermission):
 		return "permission denied", "look for a security policy (SELinux, AppArmor) that forbids it"
 	}

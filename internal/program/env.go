@@ -87,7 +87,7 @@ func (r *envReader) short(group string, rest []string) ([]string, error) {
 		switch letter {
 		case 'i':
 			r.empty = true
-		case 'v', '0', ' ', '\t': // "env - S" in a #! line becomes a group with a blank
+		case 'v', '0', ' ', '\t': // a #! line passes "-v S python3" as one argument, in which a blank follows v
 		case 'u', 'C', 'S', 'a':
 			value := group[i+1:]
 			if value == "" && len(rest) == 0 {

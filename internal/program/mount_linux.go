@@ -16,7 +16,8 @@ func (d *diagnosis) mount() (why, fix string) {
 	return "lies on a file system mounted noexec, " + point, "move it elsewhere, or: mount -o remount,exec " + Quote(point)
 }
 
-// mountPoint returns the outermost directory on the way that is on the same device as the file.
+// mountPoint returns the directory where the file system of the file is mounted: the outermost of
+// the directories above path that are on the same device.
 func mountPoint(path string) string {
 	var file, parent unix.Stat_t
 	dir := filepath.Dir(path)

@@ -63,7 +63,7 @@ func (r *Resolver) Resolve(ctx context.Context, q Request) (Command, error) {
 		c.Privileged = loaded.privileged
 		use.shim, use.args = line.find(c.Path, q.Args, q.Env)
 	}
-	if !IsShim(use.shim) || !executable(c.File) { // the kernel must refuse a script that is not executable
+	if !IsShim(use.shim) || !executable(c.File) { // no shim, or a script that is not executable, which the kernel must refuse
 		return c, nil
 	}
 	if real := r.shims.real(ctx, r.ask, use); real != "" {
