@@ -114,7 +114,10 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 	if err != nil {
 		return err
 	}
-	if len(rest) == 0 || slices.Contains([]string{"--help", "-h", "--json"}, rest[0]) { // no command has such a name
+	if len(rest) > 0 && rest[0] == "--json" { // before the command the flag is ours
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || slices.Contains([]string{"--help", "-h"}, rest[0]) { // no command has such a name
 		return a.printPluginCommands(name, p)
 	}
 	c := pluginhost.Command{Name: rest[0], Args: rest[1:], In: a.In, Out: a.out, ErrOut: a.Err}
