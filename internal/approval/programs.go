@@ -9,7 +9,7 @@ import (
 // uses that are not listed are approved as whole lines, because a list of dangerous ones would
 // never be complete.
 type program struct {
-	subs    []string       // subcommands; the prefix is the program and one of them; nil: it is the program alone
+	subs    []string       // subcommands; the prefix is the program and one of them; nil: the prefix is the program alone
 	named   []string       // those of subs that run a script; its name follows them and is part of the prefix
 	under   map[string]sub // those of subs with their own rules
 	options                // what may follow the prefix
@@ -24,11 +24,11 @@ type sub struct {
 // options lists what may follow a prefix without a question. If letters or allow is set, only
 // options that they list may follow.
 type options struct {
-	allow   []string // long options that may follow, with whole names and without dashes; if letters is empty, short ones too
+	allow   []string // options that may follow, by whole names without dashes; short options only if letters is empty
 	letters string   // the letters that a group of short options may have
 	deny    []string // options that run a program, write a file or read outside of the project
 	flags   string   // letters that a group of short options must not have
-	strict  bool     // words with =, words that begin with @, and -- are not allowed: they may be options, or arguments for another program
+	strict  bool     // words with =, words that begin with @, and the word -- are refused: they may be options, or arguments for another program
 }
 
 // listed reports whether only listed options may follow.
@@ -67,8 +67,9 @@ func programs() map[string]program {
 }
 
 // gitSubs returns the subcommands of git that can also destroy something: branches, commits,
-// changes. Their harmless options are listed, and all others need a question. Not listed are -n of
-// commit, which skips the repository's own hooks, and -f of add, which adds ignored files.
+// changes. Their harmless options are listed, and all others need a question. -n of commit is not
+// listed, because it skips the repository's own hooks. -f of add is not listed, because it adds
+// ignored files.
 func gitSubs() map[string]sub {
 	return map[string]sub{
 		"branch": {options: &options{letters: "arvi", allow: []string{"all", "remotes", "verbose", "ignore-case", "list", "show-current", "merged", "no-merged",
@@ -120,7 +121,7 @@ func (o options) allowsWord(word string) bool {
 	switch {
 	case len(word) < 2 || word[0] != '-':
 		return !o.strict || !strings.Contains(word, "=") && !strings.HasPrefix(word, "@") // pytest @file reads options from the file
-	case word == "--": // after it come names; with npm and go, arguments of another program
+	case word == "--": // names follow it; with npm and go, the arguments of another program
 		return !o.strict
 	}
 	long := strings.HasPrefix(word, "--")

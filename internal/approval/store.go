@@ -108,8 +108,8 @@ func (p Project) Allows(line string) (r Rule, ok bool, err error) {
 const shellTool = "shell"
 
 // AllowsCall reports whether a call of a tool needs no question. If it needs one, offer is the rule
-// that the user could make of it, or nil. plugin is the plugin that has the tool, "" for a built-in
-// one: rules are only for the built-in shell.
+// that the user could make of it, or nil. plugin is the plugin that has the tool, or "" for a
+// built-in tool. Rules apply only to the built-in shell.
 func (p Project) AllowsCall(tool, plugin string, arguments json.RawMessage) (allowed bool, offer *Rule, err error) {
 	line, ok := Command(arguments)
 	if tool != shellTool || plugin != "" || !ok {

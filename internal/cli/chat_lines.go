@@ -43,7 +43,7 @@ func (a *app) runLines(ctx context.Context, c *conversation) error {
 
 // hello prints where the conversation is, and how to leave it.
 func (l *lineChat) hello() {
-	l.sayf("patchbay chat in %s. This terminal (TERM=dumb) cannot be drawn on: only messages are read, one on each line. /quit leaves.\n", l.place(l.talk.Session().WorkingDir))
+	l.sayf("patchbay chat in %s. Patchbay cannot draw on this terminal (TERM=dumb), so it reads one message on each line. /quit leaves.\n", l.place(l.talk.Session().WorkingDir))
 	for _, line := range l.talk.banner() {
 		l.sayf("%s\n", render.Block(line.Text))
 	}
@@ -99,14 +99,15 @@ func (l *lineChat) send(ctx context.Context, line string) error {
 	return nil
 }
 
-// drawn reports whether a line is a command of the chat on other terminals, or of no plugin.
+// drawn reports whether a line cannot be used here: it is a command for the shell, a command of the
+// chat on other terminals, or a command that no plugin can take.
 func (l *lineChat) drawn(line string) bool {
 	name, near := tui.CommandOf(line)
 	return strings.HasPrefix(line, "!") || name != "" && (name == near || !l.talk.Intercepts())
 }
 
-// approve asks about a tool that changes things. It is a [chat.Approver]. The project's remembered
-// commands are not asked about.
+// approve asks about a tool that changes things. It is a [chat.Approver]. It does not ask about
+// commands that the user has approved for the project.
 func (l *lineChat) approve(ctx context.Context, t chat.Tool, c model.ToolCall) (chat.Approval, error) {
 	refused := refusals{remembered: l.talk.remembered}
 	if answer, err := refused.refuse(ctx, t, c); err != nil || answer.Allowed {

@@ -138,7 +138,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	}
 	if f.resume == resumeChosen && (once || !terminal || a.dumb()) {
 		return usage("--continue continues the last session of this directory; `patchbay session list` lists the ids",
-			"chat: --resume needs the ID of a session, because only a conversation on a terminal that can be drawn on offers a list to choose from")
+			"chat: --resume needs the ID of a session, because only a conversation shows a list to choose from, on a terminal that Patchbay can draw on")
 	}
 	if text, ok := a.expandPrompt(f.prompt); ok {
 		f.prompt, f.expanded = text, true
@@ -258,8 +258,8 @@ func (a *app) openConversation(ctx context.Context, core *daemon.Core, f chatFla
 	return c, nil
 }
 
-// approver returns the approver for tools that change things. If tools need a question to the user,
-// it sets *asks to the approver that asks on the terminal.
+// approver returns the approver for tools that change things. If the user has to be asked, it sets
+// *asks to the approver that asks on the terminal.
 func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
 	switch {
 	case configured == config.ApproveDeny:

@@ -105,8 +105,8 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	})
 }
 
-// withPlace adds the directory and the project to a payload that lacks them, if events at the point
-// have them.
+// withPlace adds working_dir and project_root to a payload that lacks them, if events at the point
+// have these fields.
 func (a *app) withPlace(host *pluginhost.Host, point hook.Point, data json.RawMessage) json.RawMessage {
 	spec, _ := point.Spec()
 	object, err := rawjson.Parse(data)

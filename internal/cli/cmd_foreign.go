@@ -59,9 +59,9 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	})
 }
 
-// withForeign calls found with a host that has a plugin with commands. If no plugin has the name,
-// it calls unknown with the names of the plugins that have commands. rest are the words after the
-// name, for messages.
+// withForeign opens the plugin with this name and calls found. It returns an error if the plugin is
+// broken or has no commands. If no plugin has the name, it calls unknown with the names of the
+// plugins that have commands. rest are the words after the name, for messages.
 func (a *app) withForeign(ctx context.Context, name string, rest []string, found func(*pluginhost.Host) error, unknown func(others []string) error) error {
 	known, idle := false, false
 	var fault error

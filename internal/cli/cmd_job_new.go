@@ -78,8 +78,8 @@ func (d *jobDraft) parseArgs(args []string, dash int) error {
 	return d.checkFlags()
 }
 
-// checkFlags checks what the manifest cannot check, or would report in other words than those of
-// the flags.
+// checkFlags checks what the parser of manifests does not check. It also checks what the parser
+// would report without naming the flag.
 func (d *jobDraft) checkFlags() error {
 	if d.at != "" && d.every != 0 || d.at != "" && d.cron != "" || d.every != 0 && d.cron != "" {
 		return usage("use one of them, and write more schedules into the agent.toml", "--at, --every and --cron cannot be used together")

@@ -21,8 +21,8 @@ type waiter struct {
 
 func (a *app) newWaiter() *waiter { return &waiter{app: a} }
 
-// listen reads lines from the terminal. It starts with the run, so that an Enter from before the
-// wait does not end the wait.
+// listen reads lines from the terminal. It starts with the run: a line that is typed before the
+// wait is read and dropped, so it cannot end the wait.
 func (w *waiter) listen() {
 	in := asFile(w.app.In)
 	if !w.live() || in == nil || !w.app.InTTY || !inForeground(in) {

@@ -288,7 +288,7 @@ func (a *app) installedTarget(host *pluginhost.Host, found []pluginhost.Candidat
 	i := slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
 		return bears(c, name, c.Name, c.Place) && (only == "" || only == c.Dialect)
 	})
-	if i < 0 { // a name that a plugin gives itself comes after the names of places
+	if i < 0 { // no file or directory has the name, so look for a plugin that calls itself so
 		i = slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
 			return bears(c, name, c.Called) && (only == "" || only == c.Dialect)
 		})

@@ -63,7 +63,7 @@ func (a *app) sourceOptions() (plugininstall.Options, error) {
 	hidden := a.hidden(dirs)
 	o.Secrets = func() []string { return hidden().Texts }
 	if _, err := config.LoadSecrets(dirs.SecretsFile); err != nil {
-		o.Dirs.LockTexts = "" // store no texts, because the secrets in them cannot be found
+		o.Dirs.LockTexts = "" // the secrets are unknown, so store no texts, which may contain them
 	}
 	if len(a.flags.dialects) > 0 {
 		o.Dialects = a.flags.dialects

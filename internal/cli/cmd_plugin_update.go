@@ -71,8 +71,8 @@ func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installO
 	return a.finish(ctx, placed)
 }
 
-// namesInLock replaces the names that plugins give themselves by those of their places, which are
-// the names in the lock.
+// namesInLock returns the names that the lock has for these plugins: those of their files or
+// directories. A plugin may give itself another name, which the user may have typed.
 func (a *app) namesInLock(ctx context.Context, lock *trust.Lock, names []string) []string {
 	names = slices.Clone(names)
 	for i, name := range names {

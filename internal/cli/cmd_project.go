@@ -214,8 +214,8 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 	return a.showTrusted(ctx, p, view, "trusted")
 }
 
-// trustQuestion says what a yes means. On a terminal of 80 columns there is room for an answer
-// behind it.
+// trustQuestion says what a yes means. It is short, so that the answer fits on the same line of a
+// terminal with 80 columns.
 const trustQuestion = "\nTrust them? They run as you, whenever you work in this project."
 
 // showTrusted prints that a project is trusted, tells the daemon, and removes older copies.

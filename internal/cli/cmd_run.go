@@ -106,9 +106,9 @@ type wrapped struct {
 	path  string // as the user named it
 	group *proc.Group
 	code  int
-	ran   *programResult // the program's output as it is; nil: the program did not run
-	told  programResult  // the same as plugins see it: JSON has no bytes that are not UTF-8
-	tie   func()         // binds the stages to the command's context: when it ends, they end
+	ran   *programResult // the program's own result; nil: the program did not run
+	told  programResult  // that result as plugins see it: in JSON, bytes that are not UTF-8 are replaced
+	tie   func()         // from now on, the end of the command's context ends the stages
 	untie func() bool    // undoes tie; false: the context has ended
 	over  func() bool    // reports whether the context has ended
 }
@@ -170,7 +170,7 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 	return w.tell()
 }
 
-// tell returns the program's result for plugins, and notes what they read in it.
+// tell returns the program's result as JSON for plugins. It stores what they read there in told.
 func (w *wrapped) tell() (json.RawMessage, error) {
 	text, err := rawjson.Marshal(w.ran)
 	if err != nil {

@@ -31,8 +31,8 @@ const (
 	exitOK          = 0
 	exitFailed      = 1   // the command failed
 	exitUsage       = 2   // usage error
-	exitRefused     = 3   // a plugin refused the event
-	exitNotFound    = 4   // no such plugin, tool, method or point
+	exitRefused     = 3   // a plugin, the user or the command itself refused
+	exitNotFound    = 4   // no such plugin, tool, session or other thing
 	exitConfig      = 5   // the configuration has an error
 	exitChecks      = 6   // a plugin breaks a rule of its protocol, or differs from a recording
 	exitTaken       = 7   // the address or the socket of the daemon is in use
@@ -48,8 +48,8 @@ const (
 	kindUsage       kind = "usage"
 	kindNotFound    kind = "not_found"
 	kindConfig      kind = "config"
-	kindRefused     kind = "refused"     // a plugin refused the event
-	kindFailed      kind = "failed"      // the command ran, and its result is a failure, or the system or the model did not let it run
+	kindRefused     kind = "refused"     // a plugin, the user or the command itself refused
+	kindFailed      kind = "failed"      // the result is a failure, or the system or the model failed
 	kindChecks      kind = "checks"      // a tested plugin failed a check
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
 	kindDifferent   kind = "different"   // a replay differs from the recording
@@ -247,8 +247,8 @@ func crashFix(e *hook.Error) string {
 	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", e.Plugin)
 }
 
-// withoutPluginFix returns how to go on without a plugin that ended an event because it cannot be
-// called.
+// withoutPluginFix returns how to go on without a plugin that cannot be called, if that ended an
+// event; otherwise "".
 func withoutPluginFix(err error) string {
 	e, ok := errors.AsType[*hook.Error](err)
 	if !ok || e.Point == "" || e.Kind != hook.Unavailable {

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// reflow changes the texts of a command before fang draws them. Fang breaks long lines again, which
-// leaves fragments of lines that were broken before, and breaks them within --flags. It does not
-// wrap descriptions after names. It also cuts examples off and leaves out metavariables, so we draw
+// reflow changes the texts of a command before fang draws them. Fang wraps text that is already
+// wrapped, which leaves fragments of lines, and it breaks lines within --flags. It does not wrap
+// descriptions after names. It also cuts examples off and leaves out metavariables, so we draw
 // examples and flags ourselves.
 func reflow(cmd *cobra.Command, width int) {
 	cmd.Long, cmd.Example = render.Wrap(joinParagraphs(cmd.Long), min(width, fangWidth)-fangIndent, ""), ""

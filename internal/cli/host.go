@@ -24,11 +24,11 @@ type needs func(pluginhost.Candidate) bool
 
 // options returns the options of a host as the global flags say.
 func (a *app) options(n needs) *pluginhost.Options {
-	starting, stopping := a.onStarting(), a.onStopping() // before the logger, which must know the live line to write above it
+	starting, stopping := a.onStarting(), a.onStopping() // before the logger, which writes above the live line that this creates
 	return &pluginhost.Options{
 		OnStarting: starting,
 		OnStopping: stopping,
-		Files:      a.readFiles(), // before the logger, which removes secrets
+		Files:      a.readFiles(), // before the logger, which removes these secrets from its lines
 		Logger:     a.logger(),
 		ConfigFile: a.path(a.flags.config),
 		Environ:    a.Environ,
@@ -129,9 +129,9 @@ func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use fun
 	return use(host)
 }
 
-// withPlugin is withHost for a command about one plugin. It first opens the plugins whose names are
-// known or can be guessed from their files. If none of them has the name, it starts the others to
-// ask for their names.
+// withPlugin is withHost for a command about one plugin. It first starts only the plugins that seem
+// to have the name, by their files. If none of them has it, it starts the plugins whose files do
+// not show what they declare, to ask for their names.
 func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {
@@ -159,9 +159,9 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 // namedWhenRun is the dialect whose plugins say their names only when they run.
 const namedWhenRun = "scaffold"
 
-// withRivals is withPlugin for a command that says whether a plugin is used. If others of its
-// dialect must run for that, because one may have the same name or there may be too many, it starts
-// all of them.
+// withRivals is withPlugin for a command that says whether a plugin is used. That can depend on
+// other plugins of its dialect: one may have the same name, or there may be too many. If they must
+// run to find out, all of them are started.
 func (a *app) withRivals(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	late := false
 	err := a.withPlugin(ctx, name, func(h *pluginhost.Host) error {

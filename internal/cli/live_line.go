@@ -82,7 +82,7 @@ const slowWork = 500 * time.Millisecond
 // A waitLine shows what the command waits for, and for how long. Short waits are not shown.
 type waitLine struct {
 	line *liveLine     // nil: stderr is not a terminal
-	slow func() string // what is shown instead, if it is not ""; may be nil
+	slow func() string // returns the text to show instead of what, or ""; may be nil
 
 	mu    sync.Mutex // protects the fields below
 	what  string     // "": the command does not wait

@@ -130,7 +130,8 @@ func newFileSink(w io.Writer, plugins *pluginlog.Store) *logSink {
 	return s
 }
 
-// repeats reports whether a record says of another hook what the sink has said already.
+// repeats reports whether the sink has already printed this error of the plugin, for another hook.
+// If it has not, repeats notes the error.
 func (s *logSink) repeats(p *parts) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,11 +220,11 @@ type parts struct {
 	message string
 	err     string
 	stderr  *string // a line that the plugin wrote to stderr
-	finding bool    // lists of findings have it too
+	finding bool    // a command that lists findings lists this one too
 	rest    []string
 	fix     string // how to fix it
 
-	eachHook bool // other hooks of the plugin cause the same record
+	eachHook bool // each hook of the plugin causes the same record
 }
 
 func (p *parts) add(a slog.Attr) {

@@ -62,8 +62,8 @@ func manExamples(c *cobra.Command) string {
 // everyExit lists what exit codes mean in general. The help of a command says what they mean for
 // it.
 var everyExit = []exit{
-	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin refused the event"},
-	{exitNotFound, "no such plugin, tool, method or point"}, {exitChecks, "a plugin breaks a rule of its protocol, or differs from a recording"},
+	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin, you or the command itself refused"},
+	{exitNotFound, "no such plugin, tool, session or other thing"}, {exitChecks, "a plugin breaks a rule of its protocol, or differs from a recording"},
 	{exitTaken, "the address of the daemon is in use"}, {exitPipe, "the reader of the output has ended"},
 }
 

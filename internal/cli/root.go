@@ -117,9 +117,9 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0], nil)
 }
 
-// unknownCommand returns the error for a word that is neither a subcommand nor one of others. The
-// fix names the command that has another name here, or the commands below others that have this
-// name.
+// unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
+// others. The fix names the subcommands that users also call so, and the commands below subcommands
+// that have this name. If there are none, it suggests a similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
 	for _, c := range cmd.Commands() {
@@ -148,7 +148,7 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	return usage(fix, "unknown command %q for %q", word, cmd.CommandPath())
 }
 
-// hasFlag reports whether a command has the flag that was not known elsewhere.
+// hasFlag reports whether a command has the flag that err reports as unknown.
 func hasFlag(cmd *cobra.Command, err error) bool {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {

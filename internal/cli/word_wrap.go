@@ -16,7 +16,7 @@ type wordWrap struct {
 	column int    // of the cursor
 	begin  string // the first characters of the line
 	code   bool   // the line is in fenced code
-	held   string // spaces, and the word after them that has come so far
+	held   string // spaces, and the part of the next word that has arrived
 }
 
 // Write writes text that is safe for a terminal.

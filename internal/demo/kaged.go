@@ -2,8 +2,8 @@ package demo
 
 import "encoding/json"
 
-// binaryGrant is the placeholder in a manifest for the capability to run the binary that the sample
-// links to.
+// binaryGrant is a placeholder in a manifest. It stands for the capability to run the patchbay
+// binary, to which the sample is a link.
 const binaryGrant = "BINARY"
 
 // notebook remembers where a session left off.

@@ -186,8 +186,8 @@ func Doubles(all []Installed) []Fault {
 	return faults
 }
 
-// merges reports whether an agent runs a program only once if both files name it. Claude Code does,
-// if the command lines are equal.
+// merges reports whether an agent runs a program only once although the user's file and the
+// project's file both name it. Claude Code does, if the command lines are equal.
 func merges(agent codehook.Agent, a, b *Installed) bool {
 	return agent == codehook.Claude && slices.EqualFunc(a.Entries, b.Entries, func(x, y Entry) bool {
 		return x.Event == y.Event && slices.Equal(x.Started, y.Started)
@@ -204,7 +204,7 @@ func All(home, project string, getenv func(string) string) ([]Installed, []error
 		for _, root := range []string{"", project} {
 			place, err := Find(agent, home, root, getenv)
 			if err != nil || seen[place.Path()] {
-				continue // without a home nothing is installed there; and the home may be the project
+				continue // there is no home, or the home is the project and was inspected already
 			}
 			seen[place.Path()] = true
 			in, err := Inspect(place)

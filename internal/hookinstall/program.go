@@ -15,8 +15,9 @@ type Program struct {
 	Path string   // absolute
 	Args []string // before the agent's name
 
-	// Closed is the file with the plugins without whose answer events are refused: see
-	// hookroad.Closed. OpenCode's plugin reads it if the program does not answer.
+	// Closed is the path of the file that lists the plugins that must agree to events: see
+	// hookroad.Closed. If the program does not answer, OpenCode's plugin reads this file, and
+	// refuses the events to which one of these plugins must agree.
 	Closed string
 }
 

@@ -24,8 +24,8 @@ const Name = "patchbay"
 // A host is an agent with a file of MCP servers.
 type host struct {
 	name    string
-	home    string // a variable with a directory that replaces the one below the home directory; "": none
-	user    string // the file below the home directory
+	home    string // a variable; if it is set, the file is below its directory; "": none
+	user    string // the file below the home directory, if the variable is not set
 	moved   string // the file below the directory that the variable names
 	project string // the file below a project; "": it has none
 	path    []string

@@ -37,7 +37,7 @@ func steps(r Request, v view) []Step {
 	}
 	add("run its own tests", "%s", ownTests(r, v))
 	test, dev := v.at(r, ""), v.at(r, "")
-	if r.Dialect == "mcp" { // the file of a program does not show that it is a server
+	if r.Dialect == "mcp" { // Patchbay cannot see from a file that it is an MCP server
 		test, dev = "-- "+v.at(r, program(r)), v.at(r, program(r))+" --dialect mcp"
 	}
 	add("check that it keeps to its protocol", "patchbay plugin test %s", test)

@@ -23,7 +23,7 @@ func (p *Plan) Write(parent string) (dir string, err error) {
 		return dir, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	made := filepath.Join(work, p.Name) // not work itself, which only the user can read
+	made := filepath.Join(work, p.Name) // a new directory, because work has mode 0700
 	for _, f := range p.Files {
 		if err := writeFile(filepath.Join(made, filepath.FromSlash(f.Path)), f); err != nil {
 			return dir, err

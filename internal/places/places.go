@@ -1,5 +1,6 @@
 // Package places lists Patchbay's own places on disk. A plugin that could write to some of them
-// could leave its sandbox; others it must not even read. Package sandbox keeps plugins out of them.
+// could leave its sandbox. Some others it must not even read. Package sandbox denies plugins this
+// access.
 package places
 
 import (
@@ -44,11 +45,11 @@ func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox
 	list = append(list, programs(dirs.Home)...)
 	list = append(list, dotagent(dirs.DotagentSecrets())...)
 	for _, dir := range append(agents, plugins...) {
-		// What is outside of the home, such as /usr/local/lib, is for all users.
+		// A directory outside of the home, such as /usr/local/lib, is for all users.
 		list = append(list, sandbox.Place{Path: dir, Make: true, Shared: !within(dir, dirs.Home)})
 	}
 	list = append(list, linked(append(agentFiles(agents), found...), dirs.Home)...)
-	// Without a home some of them have no absolute path.
+	// If there is no home directory, some places have no absolute path.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
 }
 
@@ -81,9 +82,10 @@ func linked(files []string, home string) []sandbox.Place {
 	return list
 }
 
-// withDir returns a file as a place together with its directory, because a plugin that may write
-// the directory could replace the file. It returns the path alone if it is a directory itself, or
-// if the directory of the file contains the home: otherwise no plugin could write to the home.
+// withDir returns a file as a place together with its directory, because a plugin that may write to
+// the directory could replace the file. It returns the path alone if the path is a directory
+// itself. It also does so if the directory of the file contains the home, because otherwise no
+// plugin could write to the home.
 func withDir(path, home string) sandbox.Place {
 	info, err := os.Stat(path)
 	return sandbox.Place{Path: path, WithDir: err == nil && !info.IsDir() && !within(home, filepath.Dir(path))}
@@ -91,7 +93,7 @@ func withDir(path, home string) sandbox.Place {
 
 // Projects lists the places in which projects configure plugins: of the current project, and of
 // each project whose root a grant opens for writing. work is the root of the current project, or
-// empty. Other projects within a granted directory are not known here.
+// empty. If a granted directory contains other projects, their places are not found.
 func Projects(work string, grants []capability.Capability) []sandbox.Place {
 	roots := []string{work}
 	for _, g := range grants {
@@ -126,7 +128,7 @@ func copies(file string) []sandbox.Place {
 
 func beside(file string) []sandbox.Place {
 	dir, name := filepath.Split(file)
-	entries, _ := os.ReadDir(dir) // if it cannot be read, there are no copies
+	entries, _ := os.ReadDir(dir) // the copies in a directory that cannot be read are unknown
 	var list []sandbox.Place
 	for _, e := range entries {
 		if e.Name() != name && strings.Contains(e.Name(), name) {
@@ -158,14 +160,14 @@ func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 	return list
 }
 
-// SystemPrograms are the directories in which every system has its own programs. A plugin that may
-// write there can replace programs that everybody runs anyway, so they are not protected as
-// Patchbay's own.
+// SystemPrograms are the directories in which every system has its own programs. They are not
+// protected as places of Patchbay: a plugin that may write there can replace programs that
+// everybody runs anyway.
 var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
 // programs returns the running program with its directory. The program that builds the sandboxes
-// may be in that directory, too. If a plugin could replace one of these programs, it would run
-// outside of any sandbox at the next start.
+// may be in that directory, too. If a plugin could replace one of these programs, the replacement
+// would run outside of any sandbox at the next start.
 func programs(home string) []sandbox.Place {
 	path, err := os.Executable()
 	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {

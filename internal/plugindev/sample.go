@@ -36,7 +36,7 @@ func payload(point hook.Point, about string) json.RawMessage {
 	return o.JSON()
 }
 
-// answered reports whether plugins fill in a field, so that hosts do not send it.
+// answered reports whether a field is one that plugins fill in. Hosts do not send such a field.
 func answered(spec hook.Spec, field string) bool {
 	switch field {
 	case "inject", "retain", "summary":

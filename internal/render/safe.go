@@ -85,7 +85,8 @@ func Cut(s string, width int) string {
 	if ansi.StringWidth(s) <= width {
 		return s
 	}
-	// Truncate takes a letter with a variation selector for narrower than StringWidth does.
+	// Truncate counts a letter with a variation selector as narrower than StringWidth does, so its
+	// result may be too wide.
 	for at := max(width, 1); ; at-- {
 		if short := ansi.Truncate(s, at, "…"); at == 1 || ansi.StringWidth(short) <= width {
 			return short

@@ -15,7 +15,7 @@ type Options struct {
 	Wire    bool // a trace shows what each plugin was sent and what it answered, each on one line
 	Verbose bool // a trace shows these messages whole
 
-	Hooked []string // the plugins that hook the event's point, used if none of them was called
+	Hooked []string // the plugins that hook the event's point; shown if none of them was called
 }
 
 // defaultWidth is the width of text without a screen, such as a log or a file.
