@@ -132,8 +132,9 @@ func (o Object) JSON() json.RawMessage {
 	return o.Append(make([]byte, 0, n))
 }
 
-// Is reports whether data is the object as compact JSON, so that the caller need not encode it
-// again. Values that alias data, as those of [Parse] do, are not compared byte by byte.
+// Is reports whether data is what [Object.JSON] would return, so that the caller need not encode
+// the object again. It returns false for names that need escapes, and for fields without a value.
+// Values that alias data, as those of [Parse] do, are not compared byte by byte.
 func (o Object) Is(data []byte) bool {
 	rest, ok := bytes.CutPrefix(data, []byte{'{'})
 	for i, f := range o {

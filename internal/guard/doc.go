@@ -21,11 +21,12 @@
 // # The mark
 //
 // The mark is the value of RLIMIT_RTTIME, soft and hard. That limit bounds the CPU time of a
-// process under real-time scheduling. At the values used here, around 2^61 microseconds, it has no
-// effect. It is inherited through fork, exec and setsid, needs no privilege to set, can be read
-// from outside, and its hard limit cannot be raised again without privilege. Only Linux has such a
-// limit. On other Unix systems the guardian kills only the process groups that were sent to it: a
-// plugin that leaves its group survives its host there. On Windows there is no guardian.
+// process under real-time scheduling. The values used here, usually from 2^61 to 2^62 microseconds,
+// are too large to have an effect. The limit is inherited through fork, exec and setsid, needs no
+// privilege to set, can be read from outside, and its hard limit cannot be raised again without
+// privilege. Only Linux has such a limit. On other Unix systems the guardian kills only the process
+// groups that were sent to it: a plugin that leaves its group survives its host there. On Windows
+// there is no guardian.
 //
 // The mark finds the processes of careless programs, not of hostile ones: a process may lower the
 // limit on purpose, and so lose the mark. Plugins that must not escape need the sandbox.

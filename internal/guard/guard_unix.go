@@ -55,8 +55,8 @@ func watch(host io.Reader) map[int]bool {
 }
 
 // killGroups kills the groups whose leader the host had not reaped when it ended. Init may have
-// reaped a leader meanwhile, and its pid may be reused, but the time is too short for pids to wrap
-// around.
+// reaped a leader meanwhile. Its pid is then free, but it is not used again so soon: pids would
+// have to wrap around first.
 func killGroups(groups map[int]bool) {
 	for pid := range groups {
 		_ = syscall.Kill(-pid, syscall.SIGKILL) // may have ended already

@@ -70,8 +70,8 @@ func readLimit(pid int) (uint64, bool) {
 	return limit, err == nil // "unlimited" is not a number and not a mark
 }
 
-// finished reports whether a process has ended and only waits to be reaped. A process whose first
-// thread has ended looks the same, but has other threads.
+// finished reports whether a process has ended and only waits to be reaped. If only its first
+// thread has ended, its state is the same, but it still has other threads.
 func finished(pid int) bool {
 	text, ok := readProc(pid, "stat")
 	if !ok {
@@ -113,9 +113,9 @@ func readProc(pid int, name string) ([]byte, bool) {
 
 // Unmark removes an outer host's mark from a guardian. A host that is itself a plugin has such a
 // mark, and its guardian inherits it. The guardian would then be killed at the moment when it is
-// needed. Any process can lower the limit, and so lose the mark. The host lowers that of the
-// guardian right after starting it. The guardian, which takes time to start, also lowers it itself,
-// in case the host ended before.
+// needed. Any process can lower the limit, and so lose the mark. The host lowers the guardian's
+// limit right after starting it. The guardian lowers it too, as soon as it runs, because the host
+// may have ended before it could do so.
 func Unmark(pid int) {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err == nil && limit.Max != unix.RLIM_INFINITY {

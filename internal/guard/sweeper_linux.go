@@ -18,10 +18,10 @@ const (
 // maxPause is the longest wait between two rounds.
 const maxPause = 20 * time.Millisecond
 
-// A Sweeper sweeps for several callers at the same time. One look at all processes of the system
-// serves every mark, and costs far more than a comparison with one more. So a host that stops many
-// plugins at once looks a few times, not a few times for each. The zero Sweeper is ready to use. It
-// is safe for concurrent use.
+// A Sweeper sweeps for several callers at the same time. Looking at all processes of the system
+// costs far more than comparing them with one more mark, so one look serves every mark. A host that
+// stops many plugins at once looks a few times, not a few times for each plugin. The zero Sweeper
+// is ready to use. It is safe for concurrent use.
 type Sweeper struct {
 	mu      sync.Mutex
 	waiting []*search // have not been part of a round yet
@@ -76,7 +76,8 @@ func (s *Sweeper) run() {
 	}
 }
 
-// over ends a search that has found no process twice, or has taken too long.
+// over ends a search if two rounds in a row found no process, or if it has taken too long. It
+// reports whether the search has ended.
 func (s *search) over() bool {
 	over := s.quiet == 2 || s.rounds >= maxRounds && time.Since(s.began) >= maxTime
 	if over {

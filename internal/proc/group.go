@@ -174,11 +174,11 @@ func (g *Group) waiting() []*Standby {
 // also count against the descriptors of all plugins.
 const maxDraining = 64
 
-// keepDraining keeps a pipe open whose call has ended, but whose other end is still held by a
-// process that the call left behind. The output is read and discarded: closing the pipe would kill
-// that process with SIGPIPE at its next output, and with it for example an upload. The caller
-// reads, and calls doneDraining at the end. If it returns false, there are too many, and the caller
-// must close the pipe.
+// keepDraining keeps the pipe of an ended call open, because a process that the call left behind
+// still holds the other end. Closing the pipe would kill that process with SIGPIPE at its next
+// output, and with it for example an upload. If keepDraining returns true, the caller reads and
+// discards the output, and calls doneDraining at the end. If it returns false, the caller must
+// close the pipe: the group is closed, too many pipes are open, or no descriptor is left.
 func (g *Group) keepDraining(f *os.File) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

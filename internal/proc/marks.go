@@ -18,8 +18,8 @@ const (
 	// some hundred thousand years in microseconds.
 	topMark = 1 << 62
 
-	// leastTop is the lowest bound that leaves room for a prefix. A limit below it (two weeks) was
-	// set on purpose and is not changed.
+	// leastTop is the lowest bound from which marks are made: it leaves room for a prefix. A hard
+	// limit below it (thirteen days) was set on purpose, and is not changed.
 	leastTop = 1 << 40
 )
 

@@ -38,8 +38,8 @@ func awaitExit(p *os.Process) {
 	awaitExitSoon(p) // before Linux 5.3
 }
 
-// awaitExitSoon is awaitExit for a process that will end soon: a thread waits. It wakes up without
-// the detour through the poller, which takes a twenty-fifth of the time of a spawn.
+// awaitExitSoon is awaitExit for a process that will end soon: a thread waits. The detour through
+// the poller would take a twenty-fifth of the time of a spawn.
 func awaitExitSoon(p *os.Process) {
 	var info unix.Siginfo
 	for errors.Is(unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {

@@ -140,7 +140,9 @@ func (p *Process) watch() {
 	p.killLeftovers()
 	p.reap()
 	if p.packed != nil {
-		<-p.awaited // a program can end before the caller of spawn knows that it ran; the caller must still be able to read its output
+		// A short program ends before the caller of spawn knows that it ran. The caller must still
+		// be able to read its output, so finishReading must not run yet.
+		<-p.awaited
 	}
 	p.finishReading()
 	if p.packed != nil {
@@ -189,9 +191,9 @@ func (p *Process) spares() bool {
 	return p.mode.perCall && !p.termed && !p.killed
 }
 
-// letGroupFinish waits for the members of a group that was sent SIGTERM, until their time is over,
-// after the leader has ended. A shell ends at once, while the program that it ran may still be
-// saving its work.
+// letGroupFinish is called when the leader has ended after SIGTERM. It waits until the other
+// members of the group have ended too, or until SIGKILL is due. A shell ends at once, while the
+// program that it ran may still be saving its work.
 func (p *Process) letGroupFinish(until time.Time) {
 	pause := time.Millisecond
 	for guard.GroupAlive(p.Pid()) && time.Now().Before(until) {

@@ -147,9 +147,9 @@ func (s *Standby) add() {
 	s.tried = make(chan struct{})
 }
 
-// take returns the oldest process that is running. It asks the kernel, because a process that ended
-// before it got the payload must not count as one that did not answer. If there is none but one is
-// about to start, take returns a channel that is closed then.
+// take returns the oldest process that is running. It asks the kernel which ones are: if one has
+// ended, its call would look like a plugin that did not answer. If none is running but one is about
+// to start, take returns a channel that is closed when it has started or failed to.
 func (s *Standby) take() (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

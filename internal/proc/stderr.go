@@ -17,8 +17,8 @@ const (
 	// maxTail is how much of the end of stderr is kept for error messages.
 	maxTail = 4 << 10
 
-	// The budget for one plugin's stderr in the log. A stack trace fits many times. A flood is cut
-	// to a rate that any log can take.
+	// The budget for one plugin's stderr in the log. It has room for many stack traces, and cuts a
+	// flood to a rate that any log can take.
 	budgetWindow = 10 * time.Second
 	budgetLines  = 1000
 	budgetBytes  = 1 << 20

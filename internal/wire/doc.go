@@ -12,7 +12,7 @@
 //
 // [Serve] is the other side, for plugins written in Go.
 //
-// What it is not: it knows no dialect and no method, and it starts no process.
+// The package knows no dialect and no method, and it starts no process.
 //
 // # The path of a call
 //

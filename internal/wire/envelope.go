@@ -74,7 +74,7 @@ func (m *message) take(c *rawjson.Cursor) {
 }
 
 // peek scans the beginning of a message that was cut off. asks reports that it is a request or a
-// notification: it has a method or params, and no result.
+// notification: it has a method or params, and neither a result nor an error.
 func peek(head []byte) (m message, asks bool) {
 	m = message{line: head}
 	c := rawjson.FieldsWithin(head, rawjson.Space(head, 0), len(head))

@@ -96,7 +96,7 @@ type Noise struct {
 // Options are common to [Serial] and [Peer]. The zero value works.
 type Options struct {
 	MaxSend, MaxReceive int         // bytes per message, without the newline; 0: 4 MiB
-	OnNoise             func(Noise) // nil: dropped. It is called on the reading goroutine (NoiseUnsent: or on another), so it must be quick
+	OnNoise             func(Noise) // nil: dropped. It must be quick: it is called on the reading goroutine, or for NoiseUnsent on another
 }
 
 // defaultMax is the limit of docs/protocols/kaged.md, row K78.

@@ -42,7 +42,8 @@ func pooled(size, most int) []byte {
 	return (*b)[:0]
 }
 
-// requestSize estimates the size of a request. It is not too low for a method of plain letters.
+// requestSize estimates the size of a request. The estimate is high enough if no character of the
+// method needs an escape.
 func requestSize(method string, params []byte) int { return len(params) + len(method) + 80 }
 
 // release puts an unused buffer into the pool, if a connection would not keep it.

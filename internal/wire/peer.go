@@ -21,7 +21,7 @@ const maxRequests = 16
 type PeerOptions struct {
 	Options
 	OnNotify   func(method string, params json.RawMessage) // called in order, on one goroutine; nil: notifications are noise
-	NotifyRate int                                         // notifications per second; 0: unlimited. More are dropped before they are queued
+	NotifyRate int                                         // notifications per second; 0: unlimited. The surplus is dropped before it is queued
 	OnDropped  func(n int)                                 // called with the number of dropped notifications, at most once a second, on the goroutine of OnNotify
 	// OnRequest answers a request of the plugin; several run at the same time. Its context ends
 	// with the connection. An [*RPCError] is sent as it is. nil: the answer is -32601.
@@ -51,7 +51,7 @@ type Peer struct {
 	mu      sync.Mutex       // protects the fields below
 	pending map[uint64]*slot // calls under way, by id
 	last    uint64           // the last id issued; ids count from 1
-	clock   *time.Timer      // calls look every firstWait while a patient call does not watch its context; nil until the first patient call
+	clock   *time.Timer      // runs look every firstWait, as long as a patient call does not watch its context; nil until the first patient call
 	ticking bool             // the clock is set
 	round   uint64           // how often look was called
 	given   givenUp          // calls given up without a reply

@@ -152,8 +152,8 @@ func (r *Reader) fill(src io.Reader) error {
 
 // makeRoom prepares the buffer for a read: it moves the rest to the front, and grows the buffer if
 // necessary. A buffer over keepBuffer goes to the pool when all its lines have been returned. By
-// then no line is in use: a line is borrowed only until the next read, and if the caller owns a
-// large one, keep has given the buffer to the caller and started another.
+// then no line is in use: a borrowed line is valid only until the next read, and a large line that
+// the caller owns is in a buffer that keep has given away.
 func (r *Reader) makeRoom() {
 	left := len(r.buf) - r.next
 	if left == 0 && cap(r.buf) > keepBuffer {

@@ -27,8 +27,7 @@ func withTexts(params hook.Object) hook.Object {
 	return params
 }
 
-// conversation returns messages as Markdown. A value that is
-// not a message is in it as JSON.
+// conversation returns messages as Markdown. It includes a value that is not a message as JSON.
 func conversation(messages []json.RawMessage) string {
 	var said []string
 	for _, raw := range messages {

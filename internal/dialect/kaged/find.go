@@ -151,7 +151,7 @@ func (f *found) readManifest(file string) {
 	}
 }
 
-// declaring are the keys of a manifest under which it declares what events and callers use.
+// declaring are the keys of a manifest that list what the host can call.
 var declaring = []string{"hooks", "tools", "methods"}
 
 // hidesPart reports whether a manifest may declare more hooks, tools or methods than could be read.

@@ -115,7 +115,7 @@ func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field docu
 	case owner != "config" || name == "":
 		e.Bad("", "must be config.<field>, got %s", schema.Cite(s))
 	case !config.Present():
-		e.Bad("", "the manifest has no config_schema for %s to be in", schema.Cite(name))
+		e.Bad("", "the manifest has no config_schema, so there is no field %s", schema.Cite(name))
 	case config.Kind() != document.Map: // already reported
 	default:
 		path, field := fieldAt(config, name)

@@ -113,7 +113,7 @@ func TestKnobs(t *testing.T) {
 		manifestCase{rule: "knobs is a mapping", text: "knobs: []", problems: []string{
 			"7:8: knobs: must be a mapping of names to knobs, got a list; put a key before each value: { KEY: … }"}},
 		manifestCase{rule: "a knob needs a config_schema", text: "knobs: {k: {type: text, label: L, binds_to: config.a}}", problems: []string{
-			`7:45: knobs.k.binds_to: the manifest has no config_schema for "a" to be in`}},
+			`7:45: knobs.k.binds_to: the manifest has no config_schema, so there is no field "a"`}},
 		manifestCase{rule: "an invalid config_schema is reported once",
 			text: "config_schema: 5\nknobs: {k: {type: text, label: L, binds_to: config.a}}", problems: []string{
 				"7:16: config_schema: must be a mapping: a JSON Schema, got a number; put a key before each value: { KEY: … }"}},

@@ -201,7 +201,7 @@ func (w *welcome) differences(m *Manifest) []string {
 		switch {
 		case f.answer == f.manifest || slices.Contains(w.unread, f.field):
 		case f.answer == "":
-			out = append(out, fmt.Sprintf("left out %s, in the manifest %q", f.field, f.manifest))
+			out = append(out, fmt.Sprintf("left out %s, which is %q in the manifest", f.field, f.manifest))
 		default:
 			out = append(out, fmt.Sprintf("says its %s is %.64q, the manifest says %q", f.field, f.answer, f.manifest))
 		}

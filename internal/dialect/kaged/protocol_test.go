@@ -47,8 +47,8 @@ func TestWelcome(t *testing.T) {
 		{"a field of another type is a warning", strings.Replace(good, `["p.tick"]`, `7`, 1), "has the notifications 7", ""},
 		{"a notification too few is a warning", strings.Replace(good, `["p.tick"]`, `[]`, 1), `lacks notifications that the manifest declares: "p.tick"`, ""},
 		{"a capability that is not used is fine", strings.Replace(good, `["kaged:storage:read"]`, `[]`, 1), "", ""},
-		{"a name that is left out is a warning", strings.Replace(good, `"name":"p",`, "", 1), `left out name, in the manifest "p"`, ""},
-		{"a version that is left out is a warning", strings.Replace(good, `"version":"1.0.0",`, "", 1), `left out version, in the manifest "1.0.0"`, ""},
+		{"a name that is left out is a warning", strings.Replace(good, `"name":"p",`, "", 1), `left out name, which is "p" in the manifest`, ""},
+		{"a version that is left out is a warning", strings.Replace(good, `"version":"1.0.0",`, "", 1), `left out version, which is "1.0.0" in the manifest`, ""},
 		{"a list that is left out is empty", strings.Replace(good, `,"notifications":["p.tick"],"capabilities_used":["kaged:storage:read"]`, "", 1), `lacks notifications that the manifest declares: "p.tick"`, ""},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {

@@ -213,8 +213,9 @@ func messages(o rawjson.Object, name string) (json.RawMessage, error) {
 // roles are the roles that a message may have.
 var roles = []string{"user", "assistant", "system", "tool"}
 
-// CheckMessages returns an error if a value is not a list of messages. It begins with the index of
-// the first wrong one, so that it can follow the name of the list.
+// CheckMessages returns an error if a value is not a list of messages. The error's text continues
+// the name of the list: "[2] is …" for the first value that is not a message, " is …" if there is
+// no list.
 func CheckMessages(list json.RawMessage) error {
 	var all []json.RawMessage
 	if err := json.Unmarshal(list, &all); err != nil {

@@ -41,7 +41,7 @@ func (p *plugin) receiveNotification(l *link, method string, params json.RawMess
 		if uri, ok := o.String("uri"); ok && p.rt.Changed != nil {
 			p.rt.Changed(dialect.Change{Kind: dialect.ResourceUpdated, URI: uri})
 		}
-	default: // among them "notifications/cancelled" for one of its questions, whose answer it then ignores
+	default: // also "notifications/cancelled": the server withdraws a question, and will ignore its answer
 		p.log.Debug("the server said", "method", excerpt.Of(method, shown), "params", excerpt.Of(string(params), shown))
 	}
 }

@@ -26,7 +26,7 @@ type lists struct {
 	protocol string
 	tools    []dialect.Tool
 	offers   []dialect.Offer
-	own      map[string]string // the server's names of its tools and prompts, by ours; a prefix tells tools and prompts apart
+	own      map[string]string // from our name of a tool or prompt to the server's; a prefix of our name tells which of the two it is
 	headers  map[string][]paramHeader
 }
 

@@ -50,7 +50,7 @@ func (p *plugin) tell(ctx context.Context, event string) error {
 }
 
 // errSlow ends a lifecycle event that takes too long.
-var errSlow = errors.New("no end within")
+var errSlow = errors.New("not finished within")
 
 func (p *plugin) lifecycle(ctx context.Context, event string) (*proc.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.dialect.lifecycle, fmt.Errorf("%w %s", errSlow, p.dialect.lifecycle))

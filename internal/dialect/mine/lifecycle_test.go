@@ -42,7 +42,7 @@ func TestLifecycleIsBounded(t *testing.T) {
 			if err := p.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if !strings.Contains(r.log.String(), "no end within 300ms") {
+			if !strings.Contains(r.log.String(), "not finished within 300ms") {
 				t.Errorf("log\n%s", r.log)
 			}
 		})
@@ -81,7 +81,7 @@ func TestHealth(t *testing.T) {
 		{"deaf", "no answer to health: KeyError: 'context'", false, "its health check failed, although its hooks can be used: KeyError: 'context'"},
 		{"mute", "no answer to health: it did not say that it is ok", false, ""},
 		{"rambling", "no answer to health: parse error", false, "parse error"},
-		{"sleepy", "no answer to health: no end within 1s", false, "no end within 1s"},
+		{"sleepy", "no answer to health: not finished within 1s", false, "not finished within 1s"},
 	} {
 		t.Run(c.behaviour, func(t *testing.T) {
 			t.Parallel()

@@ -248,7 +248,7 @@ func (m *manifest) info() *dialect.Info {
 }
 
 // stages returns the stages in which the plugin has a hook, in the order of a command. If some
-// hooks cannot be read, it may be any stage.
+// hooks cannot be read, it returns all stages, since such a hook may be in any of them.
 func (m *manifest) stages() []string {
 	var have []string
 	for _, stage := range stages {

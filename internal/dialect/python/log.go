@@ -61,7 +61,7 @@ func saidBy(stderr string, names ...string) string {
 	for i, line := range strings.Split(stderr, "\n") {
 		l := parseLine(line)
 		switch {
-		case i == 0 && len(stderr) >= stderrTail: // only the end of a line: it is unknown whose
+		case i == 0 && len(stderr) >= stderrTail: // the start of this line is lost, so its plugin is unknown
 		case l.marked && !slices.Contains(names, l.plugin):
 		case !l.marked && (frame.Regexp().MatchString(line) || stackHead.Regexp().MatchString(line)):
 		default:

@@ -22,7 +22,8 @@ var sentFields = []string{"tool_name", "user_message", "tool_calls"}
 // allFields are the fields of the answers of all hooks.
 var allFields = []string{"message", "dynamic_context", "base_prompt", "text", "arguments", "result", "success"}
 
-// sendsBack reports whether a field that the answer of a hook cannot have is a param of that hook.
+// sendsBack reports whether a hook has a param of this name that its answer cannot have. Plugins
+// often send it back as it came.
 func sendsBack(name, field string) bool {
 	return name == "post_tool_execute" && (field == "arguments" || field == "success")
 }
@@ -36,8 +37,7 @@ func answerFields(name string) []string {
 }
 
 // remarks returns what is wrong with the fields of an answer: misspelt ones, those of another hook,
-// and those of a wrong type. All are ignored, so that a guard with such an answer lets everything
-// pass:
+// and those of a wrong type. All are ignored, so a guard with such an answer lets everything pass:
 // docs/protocols/scaffold.md, rows S35 and S36. A plugin may add fields of its own, which the trace
 // shows.
 func remarks(name string, answer hook.Object) []string {
@@ -86,8 +86,8 @@ func toolRemarks(answer hook.Object) []string {
 	return notes
 }
 
-// unused returns remarks on an answer that lets a tool run, but may be meant as a refusal, which
-// only the action stop is.
+// unused returns remarks on an answer that lets a tool run, although it may be meant as a refusal.
+// Only the action stop refuses.
 func unused(name string, answer hook.Object, stop bool) []string {
 	if name != "pre_tool_execute" || stop {
 		return nil

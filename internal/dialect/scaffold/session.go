@@ -114,8 +114,8 @@ func unanswered(err, late error, process *proc.Process) error {
 }
 
 // adopt stores the manifest of the first handshake. After a restart the plugin must have the same
-// name; other changes of its manifest are ignored. Other hooks cause a warning, because one of them
-// may be a guard.
+// name; other changes of its manifest are ignored. If it declares other hooks than before, adopt
+// logs a warning, because a hook that is not called may be a guard.
 func (p *plugin) adopt(s *session, m *manifest) error {
 	s.manifest = m
 	if p.manifest == nil {

@@ -152,7 +152,7 @@ func (t *translation) reply(ev *hook.Event, result wire.Result) (hook.Reply, err
 	r.Notes = remarks(t.name, o)
 	action, _ := o.String("action")
 	if t.point == hook.PromptContext && (action == actionStop || action == actionSkip) {
-		r.Notes = append(r.Notes, action+" is ignored: at context_enhance every plugin is asked, and its context counts")
+		r.Notes = append(r.Notes, action+" is ignored: at context_enhance every plugin is asked, and the context of each is used")
 		action = ""
 	}
 	switch action {

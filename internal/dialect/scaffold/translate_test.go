@@ -155,7 +155,7 @@ func TestRemarks(t *testing.T) {
 		{"pre_tool_execute", `{"action":"stop","result":"no","success":false}`, ``},
 		{"post_user_input", `{"text":"x"}`, `text is ignored: an answer to post_user_input may have action, message`},
 		{"post_tool_execute", `{"tool_name":"t","arguments":"{}","success":true,"result":"r"}`, ``}, // the params, sent back
-		{"context_enhance", `{"action":"skip","dynamic_context":"d"}`, `skip is ignored: at context_enhance every plugin is asked, and its context counts`},
+		{"context_enhance", `{"action":"skip","dynamic_context":"d"}`, `skip is ignored: at context_enhance every plugin is asked, and the context of each is used`},
 		{"post_llm_response", `{"action":"skip","text":"t"}`, `skip counts only for post_user_input: nothing of the answer is applied`},
 		{"post_user_input", `{"action":"continue","confidence":0.9}`, ``}, // a field of the plugin's own
 	} {
