@@ -209,7 +209,7 @@ func readResult(fields hook.Object) ToolResult {
 }
 
 // execute runs the tool if it exists, accepts the arguments and is allowed. ran reports whether the
-// tool was run.
+// tool was run and not interrupted.
 func (c *ToolCall) execute(ctx context.Context) (result ToolResult, ran bool) {
 	tool, fault := find(c.host.Tools, c.Call.Name)
 	if fault == "" {

@@ -19,8 +19,8 @@ import (
 // payload is the whole transcript.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
-	// Alters reports whether a plugin that can change the event takes part at point. A plugin that
-	// only observes counts only if its failure ends the event.
+	// Alters reports whether a plugin that takes part at point can change or end the event. A
+	// plugin that only observes can end it only by failing, and only if its on_failure says so.
 	Alters(ctx context.Context, point hook.Point) bool
 }
 

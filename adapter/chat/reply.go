@@ -16,8 +16,8 @@ import (
 // errRefused is returned if the provider refuses to answer.
 var errRefused = errors.New("the model's provider refused to answer this conversation")
 
-// reply calls the model once and returns its reply after plugins changed it. r.said has the text
-// until it is in the log, unless it is held.
+// reply calls the model once and returns its reply after plugins changed it. If the reply is not
+// held, r.said has its text until the text is in the log.
 func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.ToolCall, err error) {
 	response, err := r.ask(ctx, last)
 	if err != nil {

@@ -158,8 +158,8 @@ func refused(out *hook.Outcome, err error) *refusal {
 	return nil
 }
 
-// refusalFix returns the fix for a gate that is closed because a plugin failed. The plugin that
-// closes a gate is the last that was called.
+// refusalFix returns the fix for a refusal whose cause is the failure of a plugin. That plugin is
+// the last that was called.
 func refusalFix(out *hook.Outcome) string {
 	if len(out.Steps) == 0 || out.Steps[len(out.Steps)-1].Err == nil {
 		return ""
@@ -202,8 +202,8 @@ func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload an
 }
 
 // ask fires a point at the plugin that h names. If that plugin cannot be called, the error says
-// why. The callers report every failure, with one exception: if the failure of a preflight is
-// skipped, the host has logged a warning.
+// why. The callers report failures, so the host logs them only as information. It logs the failure
+// of a preflight as a warning, because a failure that is skipped is not reported.
 func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
 	if f, ok := host.(Finder); ok {
 		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {

@@ -33,9 +33,10 @@ type cancelledError struct{ by string }
 func (e *cancelledError) Error() string { return e.by }
 func (e *cancelledError) Unwrap() error { return errCancelled }
 
-// Cancel ends a run, whichever process makes it on whichever machine. It returns the run when the
-// run is over: as [Cancelled], unless the run reached its own end at that moment. A run that waits
-// for its next attempt gets no further attempt. Errors: [ErrNoRun], [ErrOver], [ErrStillRuns].
+// Cancel ends a run, whichever process makes it on whichever machine. It waits until the run is
+// over, and returns it. The status of the run is [Cancelled], unless the run ended by itself first.
+// A run that waits for its next attempt gets no further attempt. Errors: [ErrNoRun], [ErrOver],
+// [ErrStillRuns].
 func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -118,9 +119,9 @@ func (r *Runner) reapCancelled(ctx context.Context, p *parts, id, key string) er
 	return err
 }
 
-// track registers a run that this process is about to make, until done is called. The context that
-// it returns ends when the run is cancelled. For that the page must be watched: see
-// [Runner.cancelIfRequested].
+// track registers a run that this process is about to make, until done is called. If the run is
+// cancelled, [Runner.cancelIfRequested] ends the returned context. The process must watch the page
+// for that.
 func (r *Runner) track(ctx context.Context, run string) (_ context.Context, done func()) {
 	r.init()
 	ctx, cancel := context.WithCancelCause(ctx)

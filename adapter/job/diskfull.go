@@ -12,8 +12,8 @@ import (
 // frees space.
 const savePause = time.Second
 
-// saveResult records the result of an attempt. It tries until that succeeds, because an unchanged
-// page would count the attempt as cut off, and the next process would make the attempt again. For a
+// saveResult records the result of an attempt. It tries until that succeeds. If the page stayed
+// unchanged, the attempt would count as cut off, and the next process would make it again. For a
 // manual run it returns the first error instead, unless the caller set Insist.
 func (c *claim) saveResult(ctx context.Context, a Attempt, text string) error {
 	before := c.run

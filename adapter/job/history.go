@@ -31,9 +31,9 @@ func (p *parts) appendHistory(ctx context.Context, r *Run) error {
 	return err
 }
 
-// supersedes reports whether new counts and not old. Both are records of one run, and new was
-// written later. The record with more attempts counts; if both have the same number, the earlier
-// one does.
+// supersedes reports whether the record new replaces the record old. Both are of one run, and new
+// was written later. The record with more attempts counts; if both have the same number, the
+// earlier one does.
 func supersedes(old, new *Run) bool { return len(new.Attempts) > len(old.Attempts) }
 
 // Run returns the run with an id, or [ErrNoRun].

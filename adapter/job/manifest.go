@@ -62,7 +62,7 @@ type Env struct {
 type Retry struct {
 	MaxRetries int             // the number of attempts, at least one
 	Backoff    []time.Duration // the wait before the second attempt, the third, …; the last entry repeats; empty: no wait
-	StaleAfter time.Duration   // a success that is late by this much is reported as stale
+	StaleAfter time.Duration   // how late a success may be before stale is reported; 0: no limit
 }
 
 // A Hook is one entry of [[preflight]], [[on_success]] or [[on_failure]]: a plugin, and for which

@@ -187,9 +187,9 @@ func findManifests(dirs []string) (paths []string, broken []Broken) {
 	return paths, broken
 }
 
-// manifestIn returns the path of the manifest in what may be an agent's directory. A manifest that
-// cannot be read counts, so that the error is reported. Directories whose names begin with a dot
-// belong to other tools.
+// manifestIn returns the path of the manifest in dir, and whether dir is the directory of an agent.
+// A manifest that cannot be read counts, so that the error is reported. Directories whose names
+// begin with a dot belong to other tools.
 func manifestIn(dir string) (path string, ok bool) {
 	if strings.HasPrefix(filepath.Base(dir), ".") {
 		return "", false

@@ -43,9 +43,9 @@ func (c *clock) next(after time.Time) time.Time {
 	return c.nextOccasion(after)
 }
 
-// nextOccasion returns the next tick of a schedule of times of day, in which each reading has one
-// instant. Readings and their instants have the same order, so the first instant after the given
-// one is the next tick.
+// nextOccasion returns the next tick of a schedule of times of day. In such a schedule each reading
+// has one instant, and a later reading never has an earlier one. So nextOccasion takes the readings
+// in order, and returns the first instant that is after the given one.
 func (c *clock) nextOccasion(after time.Time) time.Time {
 	for reading := c.spec.Next(wallReading(after)); !reading.IsZero(); reading = c.spec.Next(reading) {
 		if t := c.instantOf(reading); t.After(after) {

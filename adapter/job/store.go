@@ -16,7 +16,7 @@ import (
 const (
 	historyAge = 90 * 24 * time.Hour // how long the record of a run is stored
 	beatEvery  = 10 * time.Second    // how often a run writes a heartbeat; other machines count it as dead after three times as long without one
-	ackWait    = 30 * time.Second    // for a process to begin the run of an order that it took
+	ackWait    = 30 * time.Second    // how long a process may take to begin the run of an order
 
 	maxOutputBytes = 1 << 30
 

@@ -137,7 +137,8 @@ func (j *Journal) Close() error {
 }
 
 // wait waits for the goroutine to end. After closeTimeout every further write fails at once, so
-// that the goroutine ends. The error counts the events that were dropped since there were before.
+// that the goroutine ends. before is how many events were dropped until now. The error says how
+// many were dropped since.
 func (q *queue) wait(before uint64) error {
 	timer := time.AfterFunc(closeTimeout, q.cancel)
 	defer timer.Stop()

@@ -39,9 +39,9 @@ type staleBeat struct {
 	since    time.Time
 }
 
-// Ask decides about the holder h of a key; lastBeat returns its last heartbeat. An error with
-// [Free] says why nothing can be taken over from a dead holder yet. An error with [Held] is that of
-// lastBeat.
+// Ask decides about the holder h of a key; lastBeat returns its last heartbeat. [Free] with an
+// error means that h has died, but nothing may be taken over yet: processes that h started may
+// still run. [Held] with an error means that lastBeat failed.
 func (j *Judge) Ask(ctx context.Context, key string, h Holder, lastBeat func(context.Context) (Heartbeat, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)

@@ -10,8 +10,9 @@ func Known() []string {
 	}
 }
 
-// Reachable returns an environment variable by which a provider can be reached, and a model to
-// begin with. The models of a custom endpoint are not known, so its model is NAME.
+// Reachable returns an environment variable that is set and with which a provider can be reached,
+// and a model to begin with. It returns "" if none is set. The models of a custom endpoint are not
+// known, so its model is NAME.
 func Reachable(getenv func(string) string) (variable, suggestion string) {
 	for _, s := range []site{anthropicEndpoint, openaiEndpoint} {
 		if getenv(s.prefix+"_BASE_URL") != "" {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxTries limits how often a reply is requested. With the pauses below this takes a quarter of
-	// a minute, if the server does not say how long to wait.
+	// maxTries limits how often a reply is requested. The pauses between the tries take at most 15
+	// seconds together, unless the server says how long to wait.
 	maxTries = 5
 	// firstWait doubles with every try.
 	firstWait = time.Second
@@ -179,8 +179,8 @@ func (m *remote) transportError(err error) *Error {
 	return e
 }
 
-// backoff returns the pause after this many tries: between half and all of a time that doubles, so
-// that many clients do not come back at once.
+// backoff returns the pause after this many tries. The longest pause doubles with every try. The
+// pause is random, at least half of that, so that many clients do not try again at the same moment.
 func backoff(tries int) time.Duration {
 	full := firstWait << min(tries-1, 5)
 	return full/2 + rand.N(full/2)

@@ -25,8 +25,8 @@ import (
 // of them send.
 //
 // For a message that this process has sent, the elapsed time is measured and not computed from the
-// time of day. So it has no effect if somebody sets the clock. For messages of another process, or
-// from before a restart, the time of day is used.
+// time of day. So setting the clock has no effect on it. For messages of another process, or from
+// before a restart, the time of day is used.
 type Limiter struct {
 	marks   Marks
 	now     func() time.Time

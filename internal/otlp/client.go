@@ -49,8 +49,8 @@ type Sent struct {
 	Message  string // the collector's text about them
 }
 
-// Send sends spans in batches. The error is about the first batch that was not accepted; those
-// before it were.
+// Send sends spans in batches. It stops at the first batch that was not accepted, and returns the
+// error of that batch. The batches before it were accepted, and the result counts their spans.
 func (c *Client) Send(ctx context.Context, spans []Span) (Sent, error) {
 	var sent Sent
 	for len(spans) > 0 {

@@ -14,8 +14,8 @@ import (
 // was used last. Each needs one request to the engine.
 const lookBack = 50
 
-// lookFar limits how many sessions of all directories are read to find those. The limit counts only
-// after the first was found.
+// lookFar limits how many sessions of all directories are read to find the sessions of one
+// directory. The search goes on beyond the limit until it has found one.
 const lookFar = 1000
 
 // An AmbiguousError reports that several session ids begin with the given prefix.

@@ -23,8 +23,8 @@ import (
 // a record.
 const orderStream = "session_order"
 
-// orderBuilt is the topic of a marker. If it is there, the sessions of earlier versions have been
-// added to the order: those versions had none. No session has this id.
+// orderBuilt is the topic of a marker. Earlier versions stored no order. If the marker is there,
+// their sessions have been added. No session has this id.
 const orderBuilt = "-"
 
 // A place is a session's record in the order.

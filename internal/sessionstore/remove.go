@@ -62,8 +62,8 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 }
 
 // checkNotOpen returns a [session.BusyError] if a living process has the session open. It deletes
-// all other marks: those of dead processes, and those of processes on other machines, because
-// nothing is known about these. A turn of such a process still counts.
+// all other marks: those of dead processes, and those of processes on other machines, because it
+// cannot find out whether these live. The turn of such a process still prevents the removal.
 func (s *Store) checkNotOpen(ctx context.Context, id string) error {
 	if !validID(id) {
 		return notFound(id)

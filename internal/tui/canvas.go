@@ -81,7 +81,7 @@ func (c *termCanvas) draw(finished, live []string, cursor *tea.Cursor) {
 	c.paint(finished, live, cursor)
 }
 
-// paint is draw without a wait.
+// paint draws at once, even if the size may still change.
 func (c *termCanvas) paint(finished, live []string, cursor *tea.Cursor) {
 	finished, c.waiting = append(c.waiting, finished...), nil
 	live = live[max(len(live)-c.height, 0):]
@@ -125,8 +125,8 @@ func (c *termCanvas) rowNow() int {
 	return min(row, max(c.height-1, 0))
 }
 
-// lines writes the finished lines and then the live ones, from the first that the screen does not
-// show already. The cursor ends in the last line.
+// lines writes the finished lines and then the live ones. Without finished lines, it skips the
+// first live lines if the screen shows them already. The cursor ends in the last line.
 func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 	same := 0
 	if len(finished) == 0 && !c.stale {
@@ -153,12 +153,12 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 	b.WriteString(ansi.SetModeAutoWrap + ansi.EraseScreenBelow)
 }
 
-// line writes a line in the colours that the terminal supports. Lines are narrower than the screen,
-// so that the cursor is after the last character when the rest is erased. The whole row is erased
-// first, because a terminal may remember more of a row than it shows. tmux remembers its greatest
-// length, even if the end was erased since, and wraps it into empty rows when the terminal becomes
-// narrower. A row that a resize has wrapped remembers the row above, and would be joined with it at
-// the next resize.
+// line writes a line in the colours that the terminal supports, and erases the rest of the row. A
+// line must be narrower than the screen: in a full row the cursor would stay on the last character,
+// which would be erased too. line erases the whole row first, because a terminal may remember more
+// of a row than it shows. tmux remembers the greatest length that a row has had. When the terminal
+// becomes narrower, tmux wraps such a row and adds empty rows. A row also remembers that a resize
+// has wrapped it, and the next resize would join it with the row above.
 func (c *termCanvas) line(b *bytes.Buffer, line string) {
 	b.WriteString(ansi.EraseEntireLine)
 	w := colorprofile.Writer{Forward: b, Profile: c.colors}
@@ -189,7 +189,8 @@ func (c *termCanvas) clear() {
 	var b bytes.Buffer
 	c.top(&b)
 	b.WriteString(ansi.EraseScreenBelow)
-	// From the first row of the live part, this many line feeds scroll exactly the rows above it.
+	// The cursor is in the first row of the live part. This many line feeds scroll the screen by
+	// the number of rows above the cursor.
 	b.WriteString(strings.Repeat("\n", max(c.height-1, 0)) + ansi.CursorHomePosition)
 	c.live, c.stale = nil, true
 	c.write(&b)
@@ -234,7 +235,7 @@ func (c *termCanvas) resize(width, height int) tea.Cmd {
 	return tea.Tick(restTime, func(time.Time) tea.Msg { return restedMsg{} })
 }
 
-// rest draws the waiting lines, also if the size may still change.
+// rest draws the waiting lines, even if the size may still change.
 func (c *termCanvas) rest() {
 	c.resting = time.Time{}
 	if len(c.waiting) > 0 {
@@ -254,8 +255,8 @@ func (c *termCanvas) release() {
 	c.write(&b)
 }
 
-// write writes everything to the terminal at once. If the terminal is gone, the end of its input
-// ends the program.
+// write writes everything to the terminal at once. It ignores errors: if the terminal is gone, its
+// input ends too, and that ends the program.
 func (c *termCanvas) write(b *bytes.Buffer) { _, _ = c.out.Write(b.Bytes()) }
 
 // A silent is the terminal that Bubble Tea gets. Bubble Tea may read its size and set it to raw
@@ -264,7 +265,7 @@ type silent struct{ term.File }
 
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
 
-// silenced returns out for Bubble Tea.
+// silenced returns an output for Bubble Tea that discards what is written: see [silent].
 func silenced(out io.Writer) io.Writer {
 	if file, ok := out.(term.File); ok {
 		return silent{file}

@@ -63,8 +63,8 @@ func strategies() []choice {
 	}
 }
 
-// isCommand tells a command from a message that begins with a path: a command is one word of
-// letters behind the slash.
+// isCommand tells a command from a message that begins with a path: a command is one word that
+// begins with a letter, after the only slash. A slash alone counts too.
 func isCommand(text string) bool {
 	name, _, _ := strings.Cut(text, " ")
 	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(name, "/"))

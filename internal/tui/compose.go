@@ -77,7 +77,8 @@ func (s *screen) mentioned(text, typed string) {
 }
 
 const (
-	// pathsFor is how long a list of files is used again.
+	// pathsFor is how long a list of files is used before the files are listed again. It also
+	// limits how long the listing may take.
 	pathsFor = 10 * time.Second
 	maxPaths = 50 // in the menu
 )

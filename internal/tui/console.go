@@ -41,7 +41,7 @@ type ConsoleKey struct {
 	Leave   bool                                        // ends the program
 }
 
-// mostQueued limits the lines that wait to be printed: a plugin can write faster than a terminal
+// mostQueued limits how many Draws wait to be printed: a plugin can write faster than a terminal
 // shows.
 const mostQueued = 2000
 

@@ -43,7 +43,7 @@ func newInputBox(l look) *inputBox {
 	area.Placeholder = "Ask anything, or / for commands, @ for files, ! for a shell"
 	area.CharLimit = maxInput
 	area.DynamicHeight, area.MinHeight, area.MaxHeight = true, 1, maxInputLines
-	area.MaxContentHeight = maxInput // visual lines: as many as fit in CharLimit
+	area.MaxContentHeight = maxInput // in wrapped lines; CharLimit is the limit that counts
 	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
 	area.SetPromptFunc(len(gap), func(info textarea.PromptInfo) string {
 		if info.LineNumber == 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// leavePause is how long Ctrl-C does not leave after something has ended. It protects against a
-	// Ctrl-C that was meant for a turn that just ended, or that is pressed twice.
+	// leavePause is the time after the end of something in which Ctrl-C does not leave the program.
+	// The user may have meant it for a turn that just ended, or may have pressed it twice.
 	leavePause = time.Second
 	// typingPause is how long the user must have stopped typing before a key answers a question. A
 	// question that appears while the user types a y must not be answered by it.

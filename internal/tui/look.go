@@ -25,7 +25,7 @@ type look struct {
 func (l look) cols() int { return max(l.width-1, 10) }
 
 // liveRoom returns how tall the live part may be. A third of the screen stays for finished lines: a
-// terminal that becomes lower pushes its upper rows into the scrollback, and rows of the live part
+// terminal that loses rows pushes its upper rows into the scrollback, and rows of the live part
 // would stay there.
 func (l look) liveRoom() int { return max(l.height-l.height/3, 3) }
 

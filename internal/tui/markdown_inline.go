@@ -76,7 +76,7 @@ func (d *drawing) inline(block ast.Node, f face) []run {
 	return w.runs
 }
 
-// proseWidth is narrower than prose that was wrapped by a person or an editor.
+// proseWidth is less than the width at which people and editors wrap prose.
 const proseWidth = 60
 
 // endedOnPurpose reports whether the line ends of a block are meant: those of a poem, an address, a
@@ -308,9 +308,10 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// reference resolves the reference at the beginning of s, and returns its length. Other text stays.
-// Package html also resolves names without a semicolon, which old pages have. In markdown these are
-// not references. The result of such a name still ends with the semicolon, and is not used.
+// reference resolves the reference at the beginning of s, and returns the text and the length of
+// the reference. If s begins with no reference, it returns the first character. Package html also
+// resolves names without a semicolon, which old pages have, and leaves the semicolon that follows
+// in its result. In markdown these are not references, so reference does not use such a result.
 func reference(s string) (string, int) {
 	const longest = len("&CounterClockwiseContourIntegral;")
 	end := strings.IndexByte(s[:min(len(s), longest)], ';')

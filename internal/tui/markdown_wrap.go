@@ -187,7 +187,7 @@ func (f *filler) lead(w word) {
 	}
 }
 
-// chop adds a word that is wider than a line, as much as fits on each.
+// chop breaks a word that is wider than a line, and fills as many lines with it as it needs.
 func (f *filler) chop(w word) {
 	for _, r := range w.runs {
 		for text := r.text; text != ""; {

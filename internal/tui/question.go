@@ -99,8 +99,8 @@ func (l look) pathLine(path string) []string {
 	return []string{l.paint(render.StyleCyan, "  "+render.Cut(render.Line(path), l.cols()-len(gap)))}
 }
 
-// editBody draws the removed lines and the new ones. Common lines at either end are dimmed, and
-// only the nearest is shown.
+// editBody draws the removed lines and the new ones. Of the lines that both texts have in common,
+// it draws only the last one before the change and the first one after it, both dimmed.
 func (l look) editBody(old, changed string) []string {
 	a, b := strings.Split(old, "\n"), strings.Split(changed, "\n")
 	head := commonLines(a, b, false)

@@ -22,7 +22,7 @@ type stream struct {
 	width int      // the width for which lines were drawn
 	stale bool     // text has arrived since
 	drawn time.Time
-	tried time.Time // the value of drawn when a cut was last looked for
+	tried time.Time // the value of drawn at the last search for a cut
 }
 
 // liveTail is how many bytes of a block are drawn while it arrives: several screens. The whole
@@ -93,9 +93,9 @@ func ending(text []byte) string {
 	return string(text)
 }
 
-// rowsAt counts the rows of lines in a terminal that becomes this narrow and wraps them. Long lines
-// of a live reply would otherwise need more rows than a lower terminal has, and the terminal would
-// push the first of them into the scrollback, where they are printed once more.
+// rowsAt counts the rows that lines take in a terminal of this width, which wraps long lines. A
+// live reply must still fit after the terminal became narrower. Otherwise the terminal would push
+// its first rows into the scrollback, where they are printed once more.
 func rowsAt(width int, lines []string) int {
 	n := 0
 	for _, line := range lines {

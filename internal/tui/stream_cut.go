@@ -84,8 +84,8 @@ func (s *cutter) openFence(text string) {
 	}
 }
 
-// closing returns the length of the line that closes the fence in which text begins; 0 if text
-// begins otherwise.
+// closing returns the length of the first line of text, with its newline, if that line closes the
+// open fence; otherwise 0. carry is the line that opened the fence.
 func closing(carry, text string) int {
 	s := cutter{}
 	s.openFence(strings.TrimSuffix(carry, "\n"))

@@ -9,7 +9,7 @@ import (
 )
 
 // proseCut finds a cut in an unfinished paragraph, after full lines. It cuts only if the part above
-// is drawn alone as it is in the whole, and the part below continues as text.
+// looks the same when it is drawn alone, and if the part below cannot begin another kind of block.
 func (t *stream) proseCut(l look) cut {
 	text := string(t.text)
 	if t.carry != "" || beginsBlock(text) {
@@ -49,13 +49,13 @@ func verseCut(l look, text string, width int) cut {
 	return cut{}
 }
 
-// maxVerseTries bounds the work for a text in which no cut is found. Mostly the first try finds
+// maxVerseTries bounds the work for a text in which no cut is found. Usually the first try finds
 // one.
 const maxVerseTries = 4
 
-// afterDrawn returns the position in a text behind the part whose drawing is drawn. It also skips
-// the marks and the spaces behind that part. Lines may break without a space between wide
-// characters.
+// afterDrawn finds the beginning of text that is drawn as drawn, and returns the position behind
+// it. It also skips the marks and the spaces that follow. It ignores the spaces in drawn, because a
+// line that breaks between wide characters has none at its end.
 func afterDrawn(text, drawn string) int {
 	rest := text
 	for _, r := range strings.ReplaceAll(drawn, " ", "") {

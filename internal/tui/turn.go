@@ -128,8 +128,8 @@ func (s *screen) turnItems(msg turnMsg) tea.Cmd {
 	return s.nextItems(msg.turn)
 }
 
-// interrupt ends the running turn or compaction, and reports whether there was one that was not
-// already ending.
+// interrupt ends the running turn, or else what screen.busy names, such as a compaction or a
+// command of the user. It returns false if there is nothing to end, or if it is ending already.
 func (s *screen) interrupt() bool {
 	switch {
 	case s.turn != nil && !s.turn.interrupted:

@@ -107,8 +107,9 @@ func (s *screen) live(room int) []string {
 	rest := []string{""} // between the printed and the live lines
 	if t := s.turn; t != nil {
 		text, rest = t.stream.draw(s.look), append(rest, s.workLines(t)...)
+		// Before a later part of the reply, stream.draw has added the empty line if it is needed.
 		if t.stream.scrolled == "" && len(text) > 0 {
-			text = append([]string{""}, text...) // a part that follows another brings its own line between them, or none
+			text = append([]string{""}, text...)
 		}
 	} else if s.busy != "" {
 		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))

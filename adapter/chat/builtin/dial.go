@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// errAddress is returned for addresses at which machines give away secrets.
-var errAddress = errors.New("the address is link-local or a cloud's metadata service: fetch does not go there")
+// errAddress is returned for an address that refusesAddress refuses.
+var errAddress = errors.New("the address is link-local, multicast or a cloud's metadata service: fetch does not go there")
 
 // metadata lists the addresses at which clouds answer any request with the machine's credentials:
 // those of Amazon and Google in IPv6, of Alibaba, and of Oracle. The well-known 169.254.169.254 is

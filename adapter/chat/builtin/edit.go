@@ -142,7 +142,8 @@ func toCRLF(text string) string {
 }
 
 // occurrences returns the offsets at which text occurs. It continues step bytes after each, so that
-// with step 1 it also finds occurrences that overlap. It stops after occurMax and one more.
+// with step 1 it also finds occurrences that overlap. It stops when it has found more than
+// occurMax.
 func occurrences(content, text string, step int) []int {
 	var found []int
 	for from := 0; len(found) <= occurMax; {

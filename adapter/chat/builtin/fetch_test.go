@@ -206,7 +206,7 @@ func TestFetchRefusesAddresses(t *testing.T) {
 	t.Run("link-local addresses and those of metadata services are refused", func(t *testing.T) {
 		for _, host := range []string{"169.254.169.254", "169.254.0.1:8080", "[fe80::1]", "[fe80::1%25eth0]", "[::ffff:169.254.169.254]",
 			"[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "100.100.100.200"} {
-			b.fails("fetch", args{"url": "http://" + host + "/latest/meta-data"}, "link-local or a cloud's metadata service")
+			b.fails("fetch", args{"url": "http://" + host + "/latest/meta-data"}, "link-local, multicast or a cloud's metadata service")
 		}
 	})
 	t.Run("loopback and private addresses are not refused", func(t *testing.T) {

@@ -32,8 +32,9 @@ func (g *glob) match(name string) bool {
 	return matchParts(g.parts, strings.Split(name, "/"))
 }
 
-// matchParts compares pattern and name part by part. Where they differ, the last ** takes one part
-// more. An earlier ** could not do better, so no combination is tried twice.
+// matchParts compares pattern and name part by part. Where they differ, it lets the last ** match
+// one part more and goes on from there. It need not try an earlier ** again: the last one can match
+// whatever parts that would match in addition.
 func matchParts(pattern, name []string) bool {
 	i, j := 0, 0
 	star, taken := -1, 0 // the place of the last **, and how far it reaches

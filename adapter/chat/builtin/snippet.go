@@ -55,8 +55,8 @@ func (e *edit) regions() []region {
 	return all
 }
 
-// lineEnd returns the offset after the line end at or after from. A text that ends with a line end
-// belongs to that line, not to the next.
+// lineEnd returns the end of the line in which a text ends, after its \n; from is the offset after
+// the text. If the text itself ends with \n, that is from: the next line is not part of the region.
 func lineEnd(content string, from int) int {
 	if from > 0 && content[from-1] == '\n' {
 		return from

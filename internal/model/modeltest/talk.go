@@ -13,9 +13,11 @@ type Result struct {
 	Text string // all its texts, one line each
 }
 
-// places says where a format has the results of tool calls: an object with these fields is one.
+// places says which objects in a request are results of tool calls, for each format.
 var places = map[Format]struct {
-	kind, is string // the field that marks a result, and its value; is "": the field's value is the result
+	// An object is a result if its field kind has the value is. If is is "", the object in the
+	// field kind is the result.
+	kind, is string
 	id       string
 	text     string
 }{
