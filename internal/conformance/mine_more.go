@@ -144,7 +144,7 @@ func (s *mineSuite) together(t *trial) {
 			text, _ := startFault(err)
 			return text
 		case r.over:
-			return fmt.Sprintf("no end within %s", s.limit(h.Timeout))
+			return fmt.Sprintf("not finished within %s", s.limit(h.Timeout))
 		case r.exit.Code != alone.exit.Code:
 			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, stderrEnd(r.stderr))
 		}
