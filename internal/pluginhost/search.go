@@ -222,10 +222,10 @@ func (r *roster) at(f dialect.Found) *entry {
 	return nil
 }
 
-// mustReopen reports whether a plugin must be opened again. A plugin that did not work is tried
-// again if its files have changed. A plugin that was skipped because too many were running is tried
-// again too. A working plugin handles changes of its files itself, unless it has no process that
-// could, or [Host.Restart] was called.
+// mustReopen reports whether a plugin must be opened again. After [Host.Restart] it must. A plugin
+// that did not work is tried again if its files have changed. A plugin that its dialect skipped is
+// tried again each time, because the plugin that took its place may be gone. A working plugin
+// handles changes of its files itself, unless it is a [dialect.Fleeting] one, which has no process.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
