@@ -15,8 +15,8 @@ import (
 // maxEnvFile limits the size of dotagent's secrets file, which usually has a dozen lines.
 const maxEnvFile = 1 << 20
 
-// DotagentSecrets returns the path of dotagent's own secrets file, or "" without a home. If both
-// files have a name, our value counts.
+// DotagentSecrets returns the path of dotagent's own secrets file, or "" without a home. If a
+// secret is in this file and in secrets.toml, the value in secrets.toml counts.
 func (d Dirs) DotagentSecrets() string {
 	if d.Home == "" {
 		return ""

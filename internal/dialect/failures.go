@@ -3,8 +3,8 @@ package dialect
 import "github.com/patchbay-dev/patchbay/hook"
 
 // Failures decides what a failure of a plugin does to an event, for every dialect. Only a hook's
-// OnFailure comes before it: the configuration sets it, and two dialects do, for a preflight of
-// dotagent and a notify hook of mine. The page docs/when-a-plugin-cannot-be-asked.md shows the
+// OnFailure has precedence over it. The configuration sets OnFailure; so does dotagent for a
+// preflight, and mine for a notify hook. The page docs/when-a-plugin-cannot-be-asked.md shows the
 // table, and TestThePagesTable compares the two.
 var Failures = hook.FailureTable{
 	{Mode: hook.Notify, Action: hook.ActionSkip,

@@ -118,7 +118,7 @@ func noiseText(k wire.NoiseKind) (what, fix string) {
 	const text = "unexpected output on stdout: "
 	switch k {
 	case wire.NoiseGarbage:
-		return text + "a line that is not a JSON-RPC message was ignored", "print to stderr what is meant for the log, and each message on one line"
+		return text + "a line that is not a JSON-RPC message was ignored", "print text for the log to stderr, and each message on one line of stdout"
 	case wire.NoiseTooLarge:
 		return text + "a message over the size limit was discarded", "send less at once"
 	case wire.NoiseLate:

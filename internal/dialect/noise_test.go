@@ -41,7 +41,7 @@ func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	n := NewNoiseLog(func() *slog.Logger { return logger })
 	n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "DEBUG got here", Why: "not JSON"})
-	for _, part := range []string{"on stdout", "not a JSON-RPC message", "ignored", `fix="print to stderr`, `line="DEBUG got here"`, `why="not JSON"`} {
+	for _, part := range []string{"on stdout", "not a JSON-RPC message", "ignored", `fix="print text for the log to stderr`, `line="DEBUG got here"`, `why="not JSON"`} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("%q is missing:\n%s", part, log)
 		}
@@ -80,7 +80,7 @@ func TestOutputWhileAPluginStartsIsAFinding(t *testing.T) {
 		n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "banner"})
 	}
 	n.Started()
-	want := `unexpected output on stdout: a line that is not a JSON-RPC message was ignored: "banner" | print to stderr what is meant for the log, and each message on one line`
+	want := `unexpected output on stdout: a line that is not a JSON-RPC message was ignored: "banner" | print text for the log to stderr, and each message on one line of stdout`
 	if len(found) != noiseLines || found[0] != want || log.Len() > 0 {
 		t.Errorf("found %q, log:\n%s", found, log)
 	}

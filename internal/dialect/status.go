@@ -21,7 +21,7 @@ type Status struct {
 	Restarts int    // since it was opened
 	Health   string // one of the constants above, or the plugin's own word
 	Err      error  // why it is not running, or why it last ended
-	Doubt    error  // a health check that failed, although the plugin can be used; nil: none did
+	Doubt    error  // a health check that failed, although the plugin can be used; nil: none failed
 
 	Notifications        int64 // sent by the plugin and taken by the host
 	NotificationsDropped int64

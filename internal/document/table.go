@@ -85,8 +85,8 @@ func (t *Table) End() {
 	}
 }
 
-// EndWarning reports every key that was not read as a warning, for manifests with keys for other
-// tools or later versions.
+// EndWarning warns about every key that was not read, and reports no problem: a manifest may have
+// keys for other tools or later versions.
 func (t *Table) EndWarning() {
 	for v, fix := range t.unknown() {
 		v.WarnKey(fix, "unknown key, ignored")

@@ -45,7 +45,7 @@ func TestComplaints(t *testing.T) {
 		{"a number within bounds", "a = 7", func(t *Table) { t.Value("a").Within(1, 5) }, `1:5: a: 7 is out of range; write a number from 1 to 5`},
 		{"a duration without a unit", "a = 5", func(t *Table) { t.Duration("a") }, `1:5: a: a duration needs a unit; write "5s" if seconds are meant`},
 		{"a list", "a = 'x'", func(t *Table) { t.List("a") }, `1:5: a: must be an array of strings, got a string; put it into brackets: […]`},
-		{"a list", "a = true", func(t *Table) { t.List("a") }, `1:5: a: must be an array of strings, got true or false; write what the list is to have, in brackets: ["…"]`},
+		{"a list", "a = true", func(t *Table) { t.List("a") }, `1:5: a: must be an array of strings, got true or false; write the items in brackets: ["…"]`},
 		{"an item", "a = ['x',\n 1, '']", func(t *Table) { t.List("a") },
 			"2:2: a[1]: must be a string, got a whole number; put it into quotes: \"…\"\nf.toml:2:5: a[2]: must not be empty; take it out, or write something"},
 		{"a table", "a = 2026-11-16", func(t *Table) { t.Table("a") }, `1:5: a: must be a table, got a date or time; put a key before each value: { KEY = … }`},

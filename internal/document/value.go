@@ -203,7 +203,7 @@ func asKind(want Kind, got *node, f format) string {
 	case got.kind == String && scalar(plainScalar(got.value.(string)), got.key, got.at).kind == want:
 		return "leave out the quotes"
 	case want == List && got.kind == Bool: // in brackets it would be as wrong
-		return `write what the list is to have, in brackets: ["…"]`
+		return `write the items in brackets: ["…"]`
 	case want == List && (plain || got.kind == String):
 		return "put it into brackets: […]"
 	case want == Map:

@@ -145,7 +145,8 @@ func (r *yamlReader) syntax(err error) {
 	r.notYAML(at, message)
 }
 
-// notYAML reports an error in the library's words, with the mistake that authors mostly make.
+// notYAML reports an error in the library's words, with a fix for the mistake that authors most
+// likely made.
 func (r *yamlReader) notYAML(at Position, message string) {
 	fix := checkSyntax
 	switch {

@@ -141,8 +141,8 @@ func (d *jsonDoc) removal(path []string) splice {
 	return splice{from, to, ""}
 }
 
-// comments returns how much must stay of a piece of text that has only white space and comments:
-// all but the blanks at its end, or nothing if it has no comment.
+// comments returns how many bytes of a piece of text must stay. The piece has only white space and
+// comments. If it has a comment, all of it stays but the blanks at its end; otherwise nothing does.
 func (d *jsonDoc) comments(from, to int) int {
 	piece := string(d.data[from:to])
 	if !strings.Contains(piece, "/") {

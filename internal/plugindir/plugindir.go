@@ -151,8 +151,8 @@ func level(dir string, o Options) []dialect.Found {
 	return sure
 }
 
-// pick chooses the only plugin of dotagent. Otherwise it chooses the only plugin with the
-// directory's name, or the only plugin of all.
+// pick chooses one of several plugins. If exactly one is of dotagent, that is it. Otherwise, if
+// exactly one has the directory's name, that is it. Otherwise there must be only one.
 func pick(dir string, all []dialect.Found) (dialect.Found, error) {
 	for _, likely := range []func(dialect.Found) bool{
 		func(f dialect.Found) bool { return f.Dialect == dotagent },

@@ -131,8 +131,8 @@ func (h *Host) placeProblems() []placeProblem {
 	return all
 }
 
-// logPlaceProblems logs, once each, the problems that concern this host. Each may keep the host
-// from a plugin on which a user relies.
+// logPlaceProblems logs, once each, the problems that concern this host. Each of them may hide a
+// plugin on which a user relies.
 func (h *Host) logPlaceProblems(r *roster, all []placeProblem) {
 	for _, p := range all {
 		text, name := p.Path+": "+p.Message, p.of.Name()
@@ -173,8 +173,8 @@ func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	}
 }
 
-// concerns reports whether a problem that belongs to no plugin keeps this host from a plugin that
-// it needs.
+// concerns reports whether a problem that belongs to no plugin may hide a plugin that this host
+// needs.
 func (h *Host) concerns(d dialect.Dialect, p dialect.Problem, names census) bool {
 	f := dialect.Found{Dialect: d.Name(), Path: p.Path}
 	if scriptName(d.Name(), p) != "" {
@@ -269,8 +269,8 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 }
 
 // skippedFix returns the fix for a failure that let the event go on, or "" if it is the same as for
-// every other failure. If a request is too large for the protocol, the plugin is not asked: a guard
-// must be told to refuse then.
+// every other failure. A request that is too large for the protocol is not sent, and the event goes
+// on. The fix then says how the plugin, which may be a guard, can refuse such an event.
 func skippedFix(e *hook.Error) string {
 	switch spec, _ := e.Point.Spec(); {
 	case errors.Is(e, wire.ErrRequestTooLarge) && spec.Mode != hook.Notify:
@@ -282,8 +282,8 @@ func skippedFix(e *hook.Error) string {
 	return ""
 }
 
-// FailureFix returns what to do about a failed call to a plugin, by the kind of failure; "": the
-// error says it, or there is nothing to do.
+// FailureFix returns what to do about a failed call to a plugin, by the kind of failure. It returns
+// "" if the error itself says what to do, or if there is nothing to do.
 func FailureFix(e *hook.Error) string {
 	switch e.Kind {
 	case hook.Timeout:

@@ -17,8 +17,8 @@ import (
 )
 
 // A pluginConfigs holds the files from which the config of plugins comes: the user's, and the
-// project's, whose values come first. The rest of the user's file is read once, when the host is
-// opened; the config of plugins may be read again while they run.
+// project's, whose values come first. [Host.Reconfigure] reads the config of plugins again, and
+// nothing else of the user's file. The rest is read when the host is opened, and by [Host.Reload].
 type pluginConfigs struct {
 	user    *config.Config
 	project *config.Project

@@ -15,10 +15,11 @@ import (
 const healthTimeout = 5 * time.Second
 
 // CheckHealth asks plugins about their health: those with the given names, or all. It asks only
-// plugins whose protocol has a health request and that are not asked at intervals anyway. All are
-// asked in parallel, within five seconds together; some need a process started for it.
-// [Host.Plugin], [Host.Plugins] and [Host.Doctor] report the answers from then on. CheckHealth
-// fails only if a name means no plugin or several, or if the host is closed.
+// plugins whose protocol has a health request and that are not asked at intervals anyway. It asks a
+// few at a time, and starts a process for those that need one. After five seconds it stops: then
+// some plugins may not have been asked. [Host.Plugin], [Host.Plugins] and [Host.Doctor] report the
+// answers from then on. CheckHealth fails only if a name means no plugin or several, or if the host
+// is closed.
 func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 	if h.isClosed() {
 		return ErrClosed
@@ -39,8 +40,7 @@ func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// checkAll asks a few plugins at a time, as start does. It does not ask those whose turn does not
-// come before ctx ends.
+// checkAll asks a few plugins at a time, as start does. If ctx ends, it does not ask the others.
 func checkAll(ctx context.Context, entries []*entry) {
 	places := make(chan struct{}, 4*runtime.NumCPU())
 	var asked sync.WaitGroup

@@ -50,7 +50,7 @@ type Host struct {
 	refreshMu sync.Mutex                  // held while Refresh or Close replaces the roster
 	wireMu    sync.Mutex                  // held while hooks are put on the bus
 	warned    map[string]bool             // what a warning was logged about; protected by refreshMu
-	retired   chan struct{}               // the roster that was replaced last: closed when all its plugins are closed; protected by refreshMu
+	retired   chan struct{}               // closed when the roster that was replaced last has closed its plugins; protected by refreshMu
 
 	retiring sync.WaitGroup // replaced rosters that wait for their last event
 

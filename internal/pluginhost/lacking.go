@@ -35,8 +35,8 @@ func (e *lackingError) Error() string {
 // Fix suggests the capabilities that would show them to the plugin.
 func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.grants) }
 
-// grantFix returns the second half of a fix that suggests capabilities. The first half says what
-// names the files.
+// grantFix returns the end of a fix that suggests capabilities. The caller writes its beginning,
+// such as "its stderr names".
 func grantFix(grants []string) string {
 	what := "show it"
 	if strings.HasPrefix(grants[0], string(capability.WriteFS)) {
@@ -85,8 +85,8 @@ func (e *entry) shows(g capability.Capability) bool {
 	return e.mounts.show(g.Path, start) || e.mounts.show(realPath(g.Path), start)
 }
 
-// ToolFix returns what to do if a tool failed with this message, as far as the message shows that
-// the plugin's sandbox is the reason; "": it does not.
+// ToolFix returns the fix for a tool that failed with this message. It returns "" if the message
+// does not show that the plugin's sandbox is the reason.
 func (h *Host) ToolFix(tool, message string) string {
 	if e := h.roster().toolOwner(tool); e != nil {
 		return h.lackingFix(e, message)

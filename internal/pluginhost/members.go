@@ -55,14 +55,14 @@ func (h *Host) Draft(f dialect.Found) (*dialect.Runtime, dialect.Settings, error
 	return rt, draft.settings, nil
 }
 
-// Trial returns a runtime for untrusted code: its sandbox is empty. If no sandbox is possible, the
-// runtime has none, and unboxed says why.
+// Trial returns a runtime for untrusted code. Its sandbox grants no capability. If no sandbox is
+// possible, the runtime has none, and unboxed says why.
 func (h *Host) Trial(dialectName, name string) (rt *dialect.Runtime, unboxed error) {
 	rt = h.runtime(h.logOf(dialectName, name))
 	return rt, h.trialBox(rt)
 }
 
-// trialBox gives the runtime an empty sandbox, or returns why it cannot.
+// trialBox gives the runtime a sandbox that grants no capability, or returns why it cannot.
 func (h *Host) trialBox(rt *dialect.Runtime) error {
 	if h.setup().config.Sandbox == config.SandboxOff {
 		return errors.New("the configuration says sandbox = \"off\"")

@@ -57,8 +57,8 @@ type Options struct {
 	NoSearch bool
 	// NoStart finds plugins and starts none, for callers that list or configure them.
 	NoStart bool
-	// OnNotification, if not nil, is called with the notifications that plugins declared and send.
-	// It must return at once.
+	// OnNotification, if not nil, is called with each notification that a plugin sends and has
+	// declared. It must return at once.
 	OnNotification func(Notification)
 	// OnDenied, if not nil, is called when the sandbox of a plugin refuses something. It must
 	// return at once.
@@ -69,7 +69,7 @@ type Options struct {
 	// OnStarting, if not nil, is called when the start of a plugin begins and when it is over.
 	// Several goroutines call it, one at a time. It must return at once.
 	OnStarting func(Starting)
-	// OnStopping, if not nil, is the same while [Host.Close] stops the plugins.
+	// OnStopping, if not nil, is called in the same way when [Host.Close] stops plugins.
 	OnStopping func(Starting)
 	// Record, if not nil, is called after each event and call with its traffic: of this host, and
 	// of those that [Host.In] made from it. Several goroutines may call it at once.
@@ -82,8 +82,8 @@ type Options struct {
 	ReservedPrompt func(name string) bool
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
-	// Storage returns the storage of a plugin, limited by its quota. No two plugins have the same
-	// name. Nil: plugins get an error that there is no storage.
+	// Storage returns the storage of a plugin, limited by its quota. The text plugin identifies the
+	// plugin: it is different for each. Nil: plugins get an error that there is no storage.
 	Storage func(plugin string, quota dialect.StorageQuota) dialect.Storage
 	// Remote connects to MCP servers at an address; mcphttp.New implements it. Nil: such servers
 	// cannot be reached, and the program links no HTTP client.

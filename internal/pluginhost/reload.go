@@ -67,7 +67,7 @@ func (h *Host) keepWorking(before, now *roster) {
 			continue
 		}
 		if _, refused := errors.AsType[*trust.Refusal](e.err); refused && old.stamp == e.stamp {
-			continue // the running plugin has the same files, and they are not trusted
+			continue // its files are those of the running plugin, which is no longer trusted
 		}
 		if _, fleeting := old.plugin.(dialect.Fleeting); fleeting {
 			continue // its next call would start the new file
@@ -115,8 +115,9 @@ func (r *roster) leave() {
 }
 
 // retire closes the plugins of the old roster that are not in the new one, after the last event
-// that uses the old one. If that can be done at once, retire returns the error. Rosters retire one
-// after another, because an event that entered one may have received hooks of the next.
+// that uses the old one. If that can be done at once, retire returns the error. A roster retires
+// only after those before it, because an event that entered an older roster may have received hooks
+// of this one.
 func (h *Host) retire(old, now *roster) error {
 	old.retired.Store(true)
 	previous, done := h.retired, make(chan struct{})

@@ -129,8 +129,8 @@ func reportAbsent(grants []capability.Capability, rt *dialect.Runtime) {
 	}
 }
 
-// lastBox caches the box of a plugin while nothing has changed. A box may have built the jail of
-// the next process ahead, and a new box could not use it.
+// lastBox caches the box of a plugin until something changes. A box may have built the jail for the
+// plugin's next process already, and another box could not use that jail.
 type lastBox struct {
 	mu     sync.Mutex // protects the fields below
 	box    *sandbox.Box
@@ -311,8 +311,8 @@ func (h *Host) unconfined(e *entry, c string) Capability {
 	return Capability{c, string(sandbox.NotEnforced), reason}
 }
 
-// passedOn names the variables that the configuration passes on to a plugin, for a list of those
-// that it gets.
+// passedOn returns the end of a list of the variables that a plugin gets: those that env in the
+// configuration passes on.
 func (e *entry) passedOn() string {
 	passed := e.own.env()
 	if len(passed) == 0 {

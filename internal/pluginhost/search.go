@@ -91,8 +91,9 @@ func (s *search) look(dialects []string) error {
 
 // findAll lists the plugins of each dialect for which searched is true, in the order of the
 // dialects. They search at the same time, because no plugin is started before the last search has
-// ended, and dotagent reads the whole of $PATH. The guardian is started as soon as a dialect has
-// found plugins, because its start takes longer than that of a small plugin.
+// ended, and dotagent reads the whole of $PATH. If all plugins are to be started, findAll starts
+// the guardian as soon as a dialect has found plugins, because its start takes longer than that of
+// a small plugin.
 func (s *search) findAll(searched func(dialect.Dialect) bool) [][]dialect.Found {
 	setup := s.host.setup()
 	found := make([][]dialect.Found, len(setup.dialects)) // each goroutine owns its element
@@ -222,10 +223,10 @@ func (r *roster) at(f dialect.Found) *entry {
 	return nil
 }
 
-// mustReopen reports whether a plugin must be opened again. A plugin that did not work is tried
-// again if its files have changed. A plugin that was skipped because too many were running is tried
-// again too. A working plugin handles changes of its files itself, unless it has no process that
-// could, or [Host.Restart] was called.
+// mustReopen reports whether a plugin must be opened again. After [Host.Restart] it must. A plugin
+// that did not work is tried again if its files have changed. A plugin that its dialect skipped is
+// tried again each time, because the plugin that took its place may be gone. A working plugin
+// handles changes of its files itself, unless it is a [dialect.Fleeting] one, which has no process.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)

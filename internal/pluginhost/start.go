@@ -105,8 +105,8 @@ func (r *roster) skipSurplus() {
 	}
 }
 
-// isSurplus reports whether there was no place for the plugin. Only dialects with a limit have such
-// plugins, and of these dialects no other plugin of a user is skipped.
+// isSurplus reports whether the plugin was skipped because too many of its dialect are running. A
+// dialect with a limit skips a user's own plugin for no other reason.
 func (e *entry) isSurplus() bool {
 	return e.state == dialect.Skipped && e.hidden == "" && e.mostBeside() > 0
 }

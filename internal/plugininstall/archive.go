@@ -69,7 +69,8 @@ func unpack(ctx context.Context, s *sink, path string) error {
 	case gzipTar:
 		return unpackGzip(ctx, s, f)
 	case plainTar:
-		count := &counted{r: f} // a tar without compression may have files with holes
+		// Even an uncompressed tar can unpack to more than its size: its files may have holes.
+		count := &counted{r: f}
 		s.read = func() int64 { return count.n }
 		return unpackTar(ctx, s, count)
 	case zipFile:

@@ -19,9 +19,9 @@ func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered, and the outcome. Its changes of the
-// payload follow from its answer. They are compared only if the answers are the same, including the
-// ignored fields.
+// step compares what a plugin was sent, what it answered, and the outcome. If all that is the same,
+// and the ignored fields are too, step also compares the plugin's changes of the payload. Otherwise
+// they would differ only because they follow from the answer.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all

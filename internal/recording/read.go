@@ -66,7 +66,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := f.Stat(); err == nil && info.Size() > maxFile+maxLine {
-		return nil, errors.Join(&FileError{path, 0, fmt.Errorf("%d MiB are too long for a recording, which has %d MiB at most", info.Size()>>20, maxFile>>20)}, f.Close())
+		return nil, errors.Join(&FileError{path, 0, fmt.Errorf("it has %d MiB, and a recording has at most %d MiB", info.Size()>>20, maxFile>>20)}, f.Close())
 	}
 	return f, nil
 }

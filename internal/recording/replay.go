@@ -142,7 +142,7 @@ func (p *player) comparing() *comparer {
 // remark adds notes for the reader of the report.
 func (p *player) remark() {
 	if n := p.recording.LeftOut; n > 0 {
-		p.note("%d events or calls were left out of the recording, most because they were too long, and are not played", n)
+		p.note("%d events or calls are missing from the recording, for example because they were too long: they are not played", n)
 	}
 	if p.recording.Cut != "" {
 		p.note("the recording is incomplete: %s", p.recording.Cut)

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// undo returns the payload before these changes, which are listed as by [hook.Diff]. Fields stay in
-// their order.
+// undo returns the payload as it was before the changes, which are a list in the form of
+// [hook.Diff]. Fields stay in their order.
 func undo(payload json.RawMessage, changes []hook.Change) (json.RawMessage, error) {
 	before := payload
 	var err error

@@ -112,7 +112,7 @@ func shapeOf(keyword string, d draft) shape {
 	return laterShape(keyword, d)
 }
 
-// If d is the draft since or a newer one, pick returns later, and otherwise earlier.
+// pick returns later if d is the draft since or a newer one, and earlier for older drafts.
 func (d draft) pick(earlier shape, since draft, later shape) shape {
 	if d >= since {
 		return later

@@ -234,7 +234,7 @@ func steps(pointer string) []string {
 // placeName names a place in the document for a message.
 func placeName(at string) string {
 	if at == "" {
-		return "the whole"
+		return "the whole schema"
 	}
 	path := ""
 	for _, step := range steps(at) {

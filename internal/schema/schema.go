@@ -68,7 +68,7 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 	if len(faults) == 0 {
 		var ok bool
 		if faults, ok = checkValue(s.root, doc); !ok {
-			faults = []Fault{{Message: "the schema is too complex to check this against, or refers to itself without end"}}
+			faults = []Fault{{Message: "the schema is too complex to be checked, or refers to itself without end"}}
 		}
 	}
 	return inOrder(doc, faults)

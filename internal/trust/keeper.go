@@ -228,9 +228,9 @@ func (k *Keeper) exempt(p Plugin) bool {
 	})
 }
 
-// minAge is the age from which on a change is trusted to have its own time. A file that changed
-// more recently may change again without a new time, because file systems count in steps of up to
-// two seconds.
+// minAge is how old the last change of a plugin's files must be before their sum is cached. File
+// systems count time in steps of up to two seconds. So a file that has just changed may change
+// again without a new time.
 const minAge = 2 * time.Second
 
 // digest returns one sum for all files. Under Record it reads them only if size, time or inode of

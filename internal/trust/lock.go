@@ -160,7 +160,7 @@ func readFile(line string) (File, bool) {
 // text returns the lock as a file.
 func (l *Lock) text() []byte {
 	var b bytes.Buffer
-	b.WriteString("# What your plugins were when you trusted them. Patchbay writes this file: `patchbay plugin trust NAME` changes it.\n")
+	b.WriteString("# The files and capabilities of your plugins, as you trusted them. Patchbay writes this file: `patchbay plugin trust NAME` changes it.\n")
 	fmt.Fprintf(&b, "version = %d\n", version)
 	for _, e := range l.Entries {
 		e.write(&b)
@@ -215,7 +215,7 @@ func (l *Lock) save(path string) (err error) {
 		return fmt.Errorf("%s would have more than %d MiB", path, maxLock>>20)
 	}
 	if _, err := parse(path, text); err != nil {
-		return fmt.Errorf("%s would have more than can be read again: %w", path, err)
+		return fmt.Errorf("%s could not be read again: %w", path, err)
 	}
 	return atomicfile.Write(path, text, atomicfile.Options{})
 }

@@ -46,8 +46,8 @@ type Content struct {
 	Text string `json:"-"`
 }
 
-// NotesName returns the name of the file of notes: what is known about a plugin's files without a
-// text, by their sums.
+// NotesName returns the name of the file of notes for a plugin with these files. The notes say, by
+// the sum of each file without a text, how large the file is and why it has no text.
 func NotesName(files []File) string { return digestOf(files) + ".json" }
 
 // Keep stores the texts of the files of a plugin that is being recorded. It is called while the
@@ -96,8 +96,8 @@ func store(dir *os.Root, name string, text []byte) error {
 	return atomicfile.WriteIn(dir, name, text, atomicfile.Options{NoSync: true})
 }
 
-// contents reads the wanted files of roots, as far as their texts are stored or shown. The result
-// is by path.
+// contents reads the wanted files of roots; if wanted is nil, all of them. The result has, by path,
+// each file's text, or why the text is neither stored nor shown.
 func (b Book) contents(roots []Root, wanted func(path string) bool) (map[string]Content, error) {
 	var secrets []string
 	if b.Secrets != nil {

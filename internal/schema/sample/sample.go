@@ -270,8 +270,8 @@ func (g *generator) object(o object, depth int) any {
 	return out
 }
 
-// named returns a value for a field. If the field may be any text, and the text need not be odd, it
-// is the one that names returns.
+// named returns a value for a field. If the field may be any text, and the size is not Boundary, it
+// returns the text that names has for the field, if there is one.
 func (g *generator) named(name string, s any, depth int) any {
 	v := g.value(s, depth)
 	_, isText := v.(string)
