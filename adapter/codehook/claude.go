@@ -33,7 +33,7 @@ func (m *Moment) claudeAnswer(w *wish) Answer {
 	return Answer{}
 }
 
-// eventAnswer returns an answer with fields for one event.
+// eventAnswer returns an answer with the given fields in hookSpecificOutput.
 func (m *Moment) eventAnswer(pairs ...any) Answer {
 	return document(object("hookSpecificOutput", append(object("hookEventName", m.Event), object(pairs...)...)))
 }

@@ -2,7 +2,7 @@ package codehook
 
 // codexAnswer encodes a wish for Codex. Codex is strict: it ignores a whole answer if a field is
 // unknown or belongs to another event, and goes on. A denial needs a reason, an allowance needs a
-// new input, and an answer to the end of a turn must not have fields for one event.
+// new input, and an answer to the end of a turn must not have hookSpecificOutput.
 func (m *Moment) codexAnswer(w *wish) Answer {
 	switch m.event.kind {
 	case before:

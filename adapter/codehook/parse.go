@@ -75,7 +75,8 @@ func (m *Moment) read(in Input) {
 var rootVariable = map[Agent]string{Claude: "CLAUDE_PROJECT_DIR", Gemini: "GEMINI_PROJECT_DIR", Cursor: "CURSOR_PROJECT_DIR"}
 
 // lacks returns the field without which an event is not the one that its name says, or "". A later
-// version of an agent may rename the field, and then no plugin must be passed over in silence.
+// version of an agent may rename the field. Then Parse fails, so that plugins are not silently
+// skipped.
 func (m *Moment) lacks() string {
 	switch m.event.kind {
 	case prompt:

@@ -88,7 +88,7 @@ func (s *stream) beat(ctx context.Context, every time.Duration) {
 	}
 }
 
-// send writes one event. An error has ended the stream.
+// send writes one event. If it returns an error, the stream has ended.
 func (s *stream) send(e Event) error {
 	var b bytes.Buffer
 	if e.ID != 0 {

@@ -115,8 +115,8 @@ func refName(s *huma.Schema) string {
 }
 
 // setNullable corrects two assumptions of huma about the fields of a type: that every list may be
-// null, and that no object may be. In answers only lists with the tag nullable may be null, and
-// objects behind a pointer that is not left out when it is nil.
+// null, and that no object may be. In answers, a list may be null only if it has the tag nullable.
+// An object may be null only if its field is a pointer without omitempty or omitzero.
 func setNullable(s *huma.Schema, t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -14,8 +14,8 @@ import (
 // gone.
 const sessionIdle = time.Hour
 
-// mostSessions limits the sessions of clients over HTTP. More are open only while every session has
-// a request in progress, and the limit of connections bounds those.
+// mostSessions limits the sessions of clients over HTTP. There are more only while every session
+// has a request in progress. The limit of connections bounds the number of requests.
 const mostSessions = 1000
 
 const sessionHeader = "Mcp-Session-Id"

@@ -105,7 +105,7 @@ func (t *trial) fixWith(fix string) {
 	}
 }
 
-// plural returns a number of things.
+// plural returns a number with its noun, such as "2 calls".
 func plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -26,8 +26,8 @@ func (s *dotagentSuite) configRefused(t *trial) {
 	})
 }
 
-// checkRefusals fails a check if a field of a config may have a value of any type. asked reports
-// whether the plugin itself refuses a config; nil: it is not asked.
+// checkRefusals warns if a field of a config may have a value of any type. asked reports whether
+// the plugin itself refuses a config; nil: it is not asked.
 func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) bool) {
 	bad := misfits(raw)
 	if len(bad) == 0 {

@@ -262,8 +262,8 @@ func (d *dialogue) unnamed(o rawjson.Object, text []byte) {
 	}
 }
 
-// longAnswer is the length up to which two copies of an answer always arrive together: half of the
-// size up to which one write to a pipe is not split.
+// longAnswer is the longest answer of which two copies, written at once, always arrive together. It
+// is half of the longest write that a pipe never splits.
 const longAnswer = 2 << 10
 
 // meant returns the only request that an answer with a wrong id can be for; nil if that is not

@@ -41,7 +41,7 @@ func (s *pythonSuite) types(t *trial) {
 
 func (s *pythonSuite) inTime(t *trial) {
 	s.each(t, "", func(r pythonReport) string {
-		if r.Over || r.Blocked > s.limit(pythonHandler).Seconds() { // an interpreter that is blocked measures no limit
+		if r.Over || r.Blocked > s.limit(pythonHandler).Seconds() { // a blocked interpreter does not notice that the time is up
 			return fmt.Sprintf("no answer within %s", s.limit(pythonHandler))
 		}
 		return ""

@@ -32,8 +32,8 @@ func (t *trial) endedFix(err error) {
 	}
 }
 
-// afterAll checks whether a missing answer is written once stdin is closed: then it was not
-// flushed.
+// afterAll closes stdin, and checks whether the missing answer comes then. If it does, the plugin
+// has not flushed its stdout.
 func (s *rpcSuite) afterAll(d *dialogue) string {
 	if !d.alive() {
 		return ""

@@ -74,10 +74,10 @@ func (s *scaffoldSuite) checks() []Check {
 			Fix:  "write the names of hooks as the table of hooks has them"},
 		{ID: "scaffold.handshake.tools", Row: "S7", needs: []string{hello}, run: s.readTools, Does: "looks at `tools` in the manifest",
 			Rule: "Each tool has a `name` of letters, digits, `_` and `-`, a `description` and `parameters`, each with `name`, `type`, `description` and `required`.",
-			Fix:  "give every tool a name of its own, a description and parameters, and every parameter a name and one of the types string, number, integer, boolean, object, array, a description, and required, which is true or false"},
+			Fix:  "give every tool a unique name, a description and parameters; give every parameter a name, a type (string, number, integer, boolean, object or array), a description, and required (true or false)"},
 		{ID: hooks, Row: "S8", needs: []string{hello}, after: []string{"scaffold.handshake.hooks"}, run: s.askHooks, Does: "asks each of its hooks, with texts of several kinds",
 			Rule: "A hook is answered within 5 seconds with an object: an `action`, and those of the hook's fields that change.",
-			Fix:  "answer every hook of the manifest, {\"action\":\"continue\"} changes nothing"},
+			Fix:  "answer every hook of the manifest; {\"action\":\"continue\"} changes nothing"},
 		{ID: "scaffold.hook.action", Row: "S9", needs: []string{hooks}, run: summary(sawStatus, "actions are known"), Does: "looks at `action` of answers",
 			Rule: "`action` is `continue`, `stop` or `skip`; `skip` has an effect only at `post_user_input`.",
 			Fix:  "answer with continue or stop; skip only drops messages at post_user_input"},
@@ -276,7 +276,7 @@ func (s *scaffoldSuite) readTools(t *trial) {
 		case tool.Parameters == nil:
 			t.warnf("tools[%d] has no parameters: if it needs none, write an empty list", i)
 		case !scaffoldToolName.MatchString(*tool.Name):
-			t.warnf("tools[%d]: models get another name in place of %s: only letters, digits, _ and - are allowed in theirs", i, shown(*tool.Name))
+			t.warnf("tools[%d]: models get another name instead of %s: a name for a model may have only letters, digits, _ and -", i, shown(*tool.Name))
 		}
 		raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required}) // cannot fail
 		s.tools = append(s.tools, scaffoldTool{*tool.Name, raw})

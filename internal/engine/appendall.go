@@ -27,9 +27,9 @@ const codeBatchIncomplete jetstream.ErrorCode = 10176
 // then stores them with six synced calls to the file system, for any number of messages. If one of
 // them is wrong, it answers the last one with an error.
 //
-// AppendAll tries again while the server cannot have stored the messages: a cluster between two
-// leaders accepts no message, or loses some of the first ones. A try without an answer is not
-// repeated, because the server would refuse ids that it knows.
+// AppendAll tries again after an error that shows that nothing was stored: between two leaders, a
+// cluster accepts no message, or loses some of the first ones. It does not repeat a try without an
+// answer: if the messages were stored, the server would refuse their ids.
 func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("records together: %w", errors.ErrUnsupported)

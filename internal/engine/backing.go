@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// dedupWindow is how long the server remembers the ids of messages, in memory. [Append] promises
-// it. A call tries again for half of that time.
+// dedupWindow is how long the server remembers the ids of messages, in memory; [Append] promises
+// this time. A call tries again for half of it.
 const dedupWindow = time.Minute
 
 // A backing is the server's stream behind a bucket, a stream or a queue.

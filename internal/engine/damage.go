@@ -40,9 +40,9 @@ func logDamage(log *slog.Logger, what string, r Report) {
 		"fix", "stop the engine, then `patchbay engine repair`")
 }
 
-// A rebuildWatch reads the server's log. Before the server rebuilds a block, it logs a warning, and
-// goes on when the call to its logger has returned. This is the only moment at which the bytes that
-// it will cut off can be copied.
+// A rebuildWatch copies each block that the server is about to rebuild. The server first logs a
+// warning, and rebuilds the block when the call to its logger has returned. During this call, and
+// at no other time, the bytes that the server will cut off can be copied.
 type rebuildWatch struct {
 	dir     string
 	log     *slog.Logger
@@ -140,8 +140,8 @@ func (e *Engine) Damage() ([]Report, error) {
 	return blocks.Unacknowledged(e.node.dir)
 }
 
-// errReplacing is returned for an answer that may lack messages which the next server has again.
-// The request is tried again.
+// errReplacing is returned for an answer of a server that is about to be replaced. The answer may
+// lack messages that the next server recovers. So the request is tried again.
 var errReplacing = errors.New("the server is being replaced")
 
 // replacing reports whether this process is about to replace its server. A guest does not know

@@ -109,9 +109,10 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 }
 
 // passedOver reports whether the server left out a message between the last one and this one. No
-// server was ever seen to do so. But if one did, the numbers that it gives the messages of a place
-// would show no gap. A missing number may belong to a deleted message, so passedOver asks the
-// stream. It does so only for followers of all messages, because a filter leaves gaps everywhere.
+// server was ever seen to do so. But if one did, [pull.count] would not notice it: a server numbers
+// the messages that it sends from a place without gaps. A gap in the stream's own numbers may be a
+// deleted message, so passedOver asks the stream. It does so only for followers of all messages,
+// because a filter leaves gaps everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {
@@ -125,8 +126,9 @@ func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 }
 
 // missing returns the number of the first message of the stream between the last one and number n,
-// or 0 if there is none. It asks for later messages too: after a session was deleted there are many
-// gaps, and one request for each would take long.
+// or 0 if there is none. Each request also asks for later messages, and t.there keeps their
+// numbers: after a session was deleted there are many gaps, and one request for each would take
+// long.
 func (t *tail) missing(ctx context.Context, n uint64) (uint64, error) {
 	if t.nothingBefore(n) {
 		return 0, nil

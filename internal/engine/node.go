@@ -161,7 +161,7 @@ func (n *node) Dial(string, string) (net.Conn, error) {
 	return conn, err
 }
 
-// restarts is how often a server with a fault right after its start is replaced at once.
+// restarts limits how often one Dial replaces a server that has a fault right after its start.
 const restarts = 2
 
 func (n *node) dial() (net.Conn, error) {

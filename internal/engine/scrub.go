@@ -38,8 +38,8 @@ func (s *scrub) stop() {
 	<-s.done
 }
 
-// run checks one block after another until it is stopped. It ends at the first damaged block,
-// because the next server starts after all blocks were read.
+// run checks one block after another until it is stopped. It ends at the first damaged block: the
+// server is then replaced, and all blocks are read before the next one starts.
 func (s *scrub) run(ctx context.Context) {
 	defer s.unread.Forget() // frees the indexes: the server runs for long
 	s.unread.ReadIndexes()

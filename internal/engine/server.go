@@ -89,8 +89,9 @@ func (l *serverLog) Noticef(format string, args ...any) {
 	l.log.Debug("engine: server notice", text(format, args))
 }
 
-// Warnf drops the warning about the payload size that the engine itself chose. After a crash the
-// server reads some of its files again, which no user has to know.
+// Warnf drops the warning about the payload size, which the engine itself chose. A warning that a
+// state is outdated becomes a debug message: after a crash the server reads some of its files
+// again, and no user has to know that. All other warnings are logged as information.
 func (l *serverLog) Warnf(format string, args ...any) {
 	if l.warned != nil {
 		l.warned(format, args)

@@ -174,7 +174,7 @@ func (r *road) requiredPlugins(m *codehook.Moment) string {
 		}
 		return "the plugins of " + filepath.Join(r.dirs.Config, "config.toml") + ", some of which have to agree"
 	case err != nil:
-		return fmt.Sprintf("the plugins that have to agree, because the list of them cannot be read: %v", err)
+		return fmt.Sprintf("the plugins that have to agree, and the list of them cannot be read either: %v", err)
 	}
 	names := closed.At(project.Root(cmp.Or(m.Dir, r.Dir)), m.Points())
 	if len(names) == 0 {

@@ -155,7 +155,8 @@ func Take(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Leave removes a socket if it is still the file mine, the result of [os.Lstat] before.
+// Leave removes the socket at path if it is still the file that mine describes, the result of an
+// earlier [os.Lstat].
 func Leave(path string, mine os.FileInfo) error {
 	now, err := os.Lstat(path)
 	if err != nil || !os.SameFile(mine, now) {

@@ -89,7 +89,7 @@ func (p *planner) guardAliases(g capability.Capability, mounts []mounted) error 
 		}
 		for _, alias := range aliases(realPath(place.Path), mounts) {
 			if within(end, alias) || within(alias, end) {
-				return &Refusal{Why: fmt.Sprintf("%s opens %s, which is Patchbay's own, by the mount in which it is %s: grant less, or another directory", g, place.Path, alias)}
+				return &Refusal{Why: fmt.Sprintf("%s opens %s, which is Patchbay's own and can also be reached at %s: grant less, or another directory", g, place.Path, alias)}
 			}
 		}
 	}

@@ -51,12 +51,14 @@ type Options struct {
 
 // A Place is a file or directory that belongs to Patchbay and that plugins may not change.
 type Place struct {
-	Path       string
-	Make       bool // a directory; it is created if it is missing and a plugin could create it
-	Shared     bool // when it is created, other users may read it
-	Hidden     bool // plugins may not read it either
-	WithDir    bool // a file; the directory that contains it may not be changed either
-	BestEffort bool // it only contains information for plugins; with Landlock alone, which cannot cover it, a grant that contains it is not refused
+	Path    string
+	Make    bool // a directory; it is created if it is missing and a plugin could create it
+	Shared  bool // when it is created, other users may read it
+	Hidden  bool // plugins may not read it either
+	WithDir bool // a file; the directory that contains it may not be changed either
+	// BestEffort says that the place only contains information for plugins. Landlock alone cannot
+	// cover a place within a grant. For this place, such a grant is then not refused.
+	BestEffort bool
 }
 
 // A Tree is a file, or a directory with everything below it, that a process in a box sees.

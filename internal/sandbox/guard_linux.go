@@ -95,7 +95,7 @@ func (p *planner) cover(place Place) error {
 	case p.plan.Simple && (write || !p.opts.ReadAll):
 		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot exclude a part of a directory: move that part, or grant less", root, place.Path)}
 	case p.plan.Simple:
-		return nil // an agent may read everything
+		return nil // with ReadAll it may read everything
 	}
 	if err := p.pinLinks(w); err != nil {
 		return err

@@ -95,8 +95,8 @@ func (o *origins) controlledByPlugin(w way) bool {
 // systemDirs are the system's directories of programs and libraries.
 var systemDirs = slices.Concat(programDirs, libraryDirs)
 
-// originOf returns where a program comes from. first is the place on the way to it after the links
-// that the plugin ships, which are ignored.
+// originOf returns where a program comes from. Links that the plugin ships do not count: first is
+// the place to which they lead.
 func (o *origins) originOf(w way) (from origin, first string) {
 	first = place(w.path)
 	for range maxLinks {
@@ -180,7 +180,7 @@ func (o *origins) checkGrant(g capability.Capability, w way) error {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
 	}
 	if g.Kind == capability.WriteFS && o.isOwnFile(w.end) {
-		return &Refusal{Why: fmt.Sprintf("%s is a file among the plugin's own files, as its manifest is: only a directory below its own may be written", g)}
+		return &Refusal{Why: fmt.Sprintf("%s is a file among the plugin's own files, and so is its manifest: a plugin may write only directories there, not single files", g)}
 	}
 	l, shipped := w.through(o.own)
 	if !shipped || withinAny(w.end, o.own) {

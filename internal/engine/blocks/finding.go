@@ -66,8 +66,8 @@ func (s *stream) findings() []Finding {
 		}
 	}
 	if len(out) == 0 && s.index != nil && s.index.last > s.top() {
-		// The server never forgets the last sequence number: after the message is deleted, a mark
-		// has it.
+		// The index lists a higher sequence number than any record has. Even a deleted message
+		// leaves a record with its number. So the end of the last block is missing.
 		out = append(out, Finding{Stream: s.name, Block: s.lastNumber(), Kind: Truncated, Lost: 0})
 	}
 	return out
@@ -208,7 +208,7 @@ func (c *count) lost(n uint32) int {
 // gap notes which messages are missing around an offset: those between the number before it and the
 // number behind it. If there is no number before it, they begin with the first message of the
 // index; without an index only the last of them is noted. If there is no number behind it, gap
-// notes one message. It notes none if others are noted already, if there is an exact index, or if a
+// notes one message, but none if others are noted already, if there is an exact index, or if a
 // write was interrupted there.
 func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
 	s := c.stream

@@ -91,9 +91,11 @@ func (p place) numbers() ([]uint32, error) {
 // A stream holds the content of a stream's files.
 type stream struct {
 	place
-	blocks []block          // by number
-	index  *index           // nil: missing or damaged
-	exact  bool             // a message that the index lists and no record has is lost: the server has not removed it
+	blocks []block // by number
+	index  *index  // nil: missing or damaged
+	// exact is set if the server has removed no message by itself since it wrote the index. Then a
+	// message that the index lists and no record has is lost.
+	exact  bool
 	sealed map[uint32]int64 // sizes of blocks at the last clean stop; empty: it was not clean
 	marked map[uint64]bool  // messages that marks name as deleted
 }

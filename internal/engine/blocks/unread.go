@@ -102,7 +102,7 @@ func (u *Unread) ReadIndexes() {
 func (u *Unread) Check(i int, now time.Time) (*Report, error) {
 	r, err := u.blocks[i].check(u.dir, now)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // its messages were deleted; otherwise the server logs it when it needs the block
+		return nil, nil // the server removes blocks without messages; if another program did, the server logs that when it needs the block
 	}
 	return r, err
 }
@@ -126,8 +126,9 @@ func (b *unread) check(dir string, now time.Time) (*Report, error) {
 	return keepWithIndex(dir, b.block(b.number), now, b.index)
 }
 
-// cut reports a block that the server has silently cut off in place before it could be copied. If a
-// server makes a block smaller for a good reason, it writes another file.
+// cut reports a block whose end the server has silently cut off before the block could be copied.
+// The block is still the same file: if a server makes a block smaller for a good reason, it writes
+// a new file.
 func (b *unread) cut(dir string, now time.Time) (*Report, error) {
 	if known, err := pending(dir, b.name, b.number); known || err != nil {
 		return nil, err

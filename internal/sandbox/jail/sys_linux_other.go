@@ -2,8 +2,8 @@
 
 package jail
 
-// The numbers on arm64. There is no filter for other machines. If the second number is not that of
-// statx on them, no jail is built ahead.
+// These are the numbers on arm64. Other machines have no filter, so they do not use the first one.
+// If the second one is not statx there, no jail is built ahead.
 const (
 	sysSeccomp = 277
 	sysStatx   = 291
