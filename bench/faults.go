@@ -172,9 +172,10 @@ func (n *neighbourhood) misbehave(ctx, enough context.Context) error {
 
 // measureFaults makes 20 × 2,000 = 40,000 calls of an echo in each neighbourhood.
 func measureFaults(ctx context.Context, e effort) ([]Series, error) {
-	neighbourhoods := []Contestant{&neighbourhood{title: nameAlone}}
+	echo := fire{kind: handedBack}
+	neighbourhoods := []Contestant{&neighbourhood{fire: echo, title: nameAlone}}
 	for _, m := range misdeeds {
-		neighbourhoods = append(neighbourhoods, &neighbourhood{misdeed: m.name, title: m.title})
+		neighbourhoods = append(neighbourhoods, &neighbourhood{fire: echo, misdeed: m.name, title: m.title})
 	}
 	payload := payloadOf(smallCall)
 	all, err := each(ctx, e.of(20), neighbourhoods, func(c Contestant) turn { return c.(*neighbourhood).turn(payload, 2000) })

@@ -103,10 +103,7 @@ func run(ctx context.Context, args []string) (Report, error) {
 		return Report{}, err
 	}
 	report, err := measureAll(ctx, chosen, f)
-	if err != nil {
-		return report, err
-	}
-	return report, publish(report, f)
+	return report, errors.Join(publish(report, f), err)
 }
 
 // absolute makes the paths absolute, because processes are started in other directories.
@@ -151,14 +148,20 @@ func choose(only string) ([]section, error) {
 	return slices.DeleteFunc(all, func(s section) bool { return !slices.Contains(wanted, s.name) }), nil
 }
 
-// measureAll measures the sections one after another and judges their bars.
+// measureAll measures the sections one after another and judges their bars. A section that fails is
+// part of the error, and does not stop the others.
 func measureAll(ctx context.Context, chosen []section, f flags) (Report, error) {
 	report := Report{Machine: thisMachine(), Quick: f.quick}
+	var failed error
 	for _, s := range chosen {
 		fmt.Fprintf(os.Stderr, "bench: %s …\n", s.name)
 		series, where, err := runSection(ctx, s, f)
+		if ctx.Err() != nil {
+			return report, errors.Join(failed, ctx.Err())
+		}
 		if err != nil {
-			return report, fmt.Errorf("section %s: %w", s.name, err)
+			failed = errors.Join(failed, fmt.Errorf("section %s: %w", s.name, err))
+			continue
 		}
 		report.Sections = append(report.Sections, summary(s, where, series))
 		for _, b := range allBars() {
@@ -167,7 +170,7 @@ func measureAll(ctx context.Context, chosen []section, f flags) (Report, error) 
 			}
 		}
 	}
-	return report, nil
+	return report, failed
 }
 
 // runSection measures one section in a separate process, which can be pinned and does not inherit
