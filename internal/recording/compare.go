@@ -19,9 +19,9 @@ func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered, and the outcome. If all that is the same,
-// and the ignored fields are too, step also compares the plugin's changes of the payload. Otherwise
-// they would differ only because they follow from the answer.
+// step compares what a plugin was sent, what it answered, and the outcome. It compares the plugin's
+// changes of the payload only if all that is the same, even in the ignored fields: after another
+// answer the changes differ anyway.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all

@@ -9,10 +9,10 @@
 //
 //	NewSaver                    kept.go     writes the same lines to a stream
 //	Recorder.Keep               writes an event of the journal as one line
-//	└─ givenBefore, undo        undo.go     derives what each plugin was given from its changes; checked both ways
+//	└─ givenBefore, undo        undo.go     derives what each plugin was given from its changes, and checks the result
 //
 //	Read                        read.go     reads an untrusted file: limited, checked line by line
-//	Replay                      replay.go   repeats every call of a plugin, in the recorded order, with the same plugin now
+//	Replay                      replay.go   repeats every call of a plugin, in the recorded order, with the plugin as it is now
 //	├─ pluginhost.Host.Ask      one hook alone, with the recorded payload
 //	└─ comparer.changes         compare.go  makes both sides comparable (normal.go), and compares them
 //

@@ -39,7 +39,7 @@ type Recorder struct {
 
 	mu       sync.Mutex // protects the fields below
 	to       io.Writer  // nil: closed
-	file     *os.File   // FILE.partial, which is locked; then to is the same file. nil: to is a stream of the caller
+	file     *os.File   // FILE.partial, which is locked; the field to is the same file. nil: the caller gave a stream
 	header   Header
 	headed   bool                             // the header is written
 	known    map[string]bool                  // plugins that are already written, by dialect and name

@@ -17,9 +17,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// leaseTTL is how long a process on another machine keeps a session after its last heartbeat. The
-// holder sends three heartbeats in that period, so that two can get lost. This happens when the
-// engine moves to another process or machine.
+// leaseTTL is the age at which a heartbeat is too old. The holder sends three heartbeats in that
+// period, so that two can get lost. This happens when the engine moves to another process or
+// machine. Before a process takes the session of another machine, it waits two thirds of leaseTTL
+// for a newer heartbeat.
 const leaseTTL = 15 * time.Second
 
 // A claim says who runs a turn. It is part of the entry with which the turn begins, and holds until
@@ -81,8 +82,9 @@ func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 // owns reports whether a claim is ours.
 func (l *sessionLease) owns(c *claim) bool { return c != nil && c.Token == l.claim.Token }
 
-// checkOpenTurn decides about the open turn, if there is one. It returns free or unsure, or a
-// [session.BusyError]. A claim that cannot be read is damaged and does not count.
+// checkOpenTurn checks whether a new turn may begin although a turn may be open. [lease.Free] means
+// yes, [lease.Unsure] means that the caller must ask again later, and a [session.BusyError] means
+// no. A claim that cannot be read is damaged and does not count.
 func (l *sessionLease) checkOpenTurn(ctx context.Context, now *state) (lease.Verdict, error) {
 	if now.open == nil {
 		return lease.Free, nil
@@ -161,9 +163,9 @@ func youngest(now, a, b time.Time) time.Duration {
 	return min(first, second)
 }
 
-// stamp writes a heartbeat in the place of another holder. The engine gives the heartbeat its
-// present time. This is needed if the clock was set back and the last heartbeat is in the future. A
-// living holder corrects this itself with its next heartbeat.
+// stamp writes a heartbeat on behalf of another holder. It is called if the clock was set back, so
+// that the last heartbeat is in the future: the engine gives the new one its present time. If the
+// holder lives, its next heartbeat does the same.
 func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) error {
 	data, err := json.Marshal(c)
 	if err == nil {
@@ -190,8 +192,8 @@ func (l *sessionLease) renewing(ctx context.Context) {
 			return
 		}
 		start := time.Now()
-		// If the process was stopped for longer than the lease lasts, until has passed. The process
-		// still gets time to check who holds the session.
+		// If the process was stopped for longer than the lease lasts, the time in until is past.
+		// The process still gets time to check who holds the session.
 		deadline := later(until, start.Add(l.ttl/3))
 		if err := l.renewBy(ctx, deadline); ctx.Err() != nil {
 			return

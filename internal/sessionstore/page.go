@@ -71,7 +71,7 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, e
 func (o *order) nextPlaces(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
 	count += slack + 1 // the order of the last ones is not certain, and [orderBuilt] may be among them
-	if at != nil {     // up to slack places with higher numbers come after at in the list
+	if at != nil {     // up to slack places that are listed after at have higher numbers
 		before = at.sequence + slack + 1
 		count += slack
 	}
