@@ -15,7 +15,7 @@ import (
 
 const (
 	historyAge = 90 * 24 * time.Hour // how long the record of a run is stored
-	beatEvery  = 10 * time.Second    // how often a run writes a heartbeat; other machines count it as dead after three times as long without one
+	beatEvery  = 10 * time.Second    // how often a run writes a heartbeat; docs/decisions/0011-one-run-for-one-tick.md says when it counts as dead
 	ackWait    = 30 * time.Second    // how long a process may take to begin the run of an order
 
 	maxOutputBytes = 1 << 30
