@@ -67,6 +67,11 @@ func (f *fakeRPC) play() {
 			syscall.Exit(3)
 		}
 	}
+	if f.fault == "asks-in-pieces" { // it asks the host something while a line comes in pieces
+		f.stdin.half = func() {
+			f.write(`{"jsonrpc":"2.0","id":"q1","method":"kaged.storage.get","params":{"key":"a"}}`)
+		}
+	}
 	in := bufio.NewReaderSize(&f.stdin, 1<<20)
 	var work sync.WaitGroup
 	for {
@@ -104,11 +109,18 @@ func (f *fakeRPC) read(in *bufio.Reader) ([]byte, error) {
 }
 
 // counted is stdin that counts its reads.
-type counted struct{ reads int }
+type counted struct {
+	reads int
+	half  func() // called after a read that ends within a short line; nil: nothing is called
+}
 
 func (c *counted) Read(p []byte) (int, error) {
 	c.reads++
-	return os.Stdin.Read(p)
+	n, err := os.Stdin.Read(p)
+	if c.half != nil && n > 0 && n < 4096 && p[n-1] != '\n' {
+		c.half()
+	}
+	return n, err
 }
 
 func (f *fakeRPC) garbled() {

@@ -324,6 +324,14 @@ func TestOneCheckAlone(t *testing.T) {
 	}
 }
 
+// TestNothingIsWrittenBetweenPieces: while a request comes in pieces, a plugin may ask the host
+// something. It gets the answer after the request.
+func TestNothingIsWrittenBetweenPieces(t *testing.T) {
+	t.Parallel()
+	f := fault{dialect: "kaged", name: "asks-in-pieces", only: "kaged.input.pieces"}
+	f.test(t)
+}
+
 func (f *fault) test(t *testing.T) {
 	if f.dialect == "python" {
 		plugtest.NeedTool(t, "python3")

@@ -11,12 +11,20 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// write writes a line or a part of one.
-func (d *dialogue) write(text []byte) error {
+// write writes a line, in the given pieces. An answer to a request of the plugin waits until the
+// line is whole.
+func (d *dialogue) write(pieces ...[]byte) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	_, err := d.process.Stdin().Write(text)
-	return err
+	for i, piece := range pieces {
+		if i > 0 {
+			d.letRead()
+		}
+		if _, err := d.process.Stdin().Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // message returns a request as the host writes it.
@@ -45,16 +53,7 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 	began, said := time.Now(), d.process.Stderr()
 	timer := time.NewTimer(d.b.limit(within))
 	defer timer.Stop()
-	go func() {
-		for i, piece := range pieces {
-			if i > 0 {
-				d.letRead()
-			}
-			if d.write(piece) != nil {
-				return // it has ended, which is noticed below
-			}
-		}
-	}()
+	go func() { _ = d.write(pieces...) }() // if it has ended, that is noticed below
 	select {
 	case a := <-wait:
 		a.took = time.Since(began)
