@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,7 +116,7 @@ func (h *hookHome) guarded(project string) {
 	})
 }
 
-// stopDaemon makes the daemon hang.
+// stopDaemon makes the daemon hang. Its threads stop one after another, so it waits for the last.
 func (h *hookHome) stopDaemon() {
 	h.t.Helper()
 	pid := h.daemon()
@@ -125,6 +126,13 @@ func (h *hookHome) stopDaemon() {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		h.t.Fatal(err)
 	}
+	h.until("the daemon stands still", func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool {
+			status, err := os.ReadFile(thread)
+			return err == nil && !strings.Contains(string(status), "State:\tT")
+		})
+	})
 }
 
 const closedGuard = "[plugins.guard]\non_failure = \"deny\"\ntimeout = \"2s\"\n"

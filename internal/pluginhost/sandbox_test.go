@@ -160,7 +160,9 @@ command = "*"
 stage = "preexec"
 mode = "transform"
 `, 0o644)
-	h.write(".local/share/mine/plugins/miner/mine-plugin-miner", begin+`
+	const program = ".local/share/mine/plugins/miner/mine-plugin-miner"
+	_ = os.Remove(filepath.Join(h.home, program)) // a program that is being started cannot be written, only replaced
+	h.write(program, begin+`
 IFS= read -r input
 `+do+`
 context=${input#*'"context":'}
