@@ -102,8 +102,8 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 		}
 		return []*Report{r}, err
 	}
-	// A server that does not believe its index reads every block of the stream, and silently cuts
-	// off damaged ones.
+	// A server that does not trust its index reads every block of the stream, and silently cuts off
+	// damaged ones.
 	if strings.HasPrefix(what, "Recovering stream state from index errored") && w.unread[stream] {
 		return blocks.KeepAll(w.dir, stream, time.Now())
 	}

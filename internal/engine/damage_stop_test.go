@@ -58,10 +58,10 @@ func TestACopyIsRead(t *testing.T) {
 	wantUnread(t, dir)
 }
 
-// TestIndexNotBelieved makes a server distrust its index, so that it reads every block of the
+// TestIndexNotTrusted makes a server distrust its index, so that it reads every block of the
 // stream and would silently cut off a damaged one. Sizes and times of index and block stay the
 // same.
-func TestIndexNotBelieved(t *testing.T) {
+func TestIndexNotTrusted(t *testing.T) {
 	for _, part := range []string{"index", "last hash"} {
 		t.Run(part, func(t *testing.T) {
 			dir := t.TempDir()

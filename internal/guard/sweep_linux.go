@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kill kills a process through a handle, so that a reused pid cannot hit another process: the mark
-// is read again after the handle is open.
+// kill kills a process through a handle. It reads the mark again after it has opened the handle, so
+// that it cannot hit another process that has got the same pid meanwhile.
 func kill(pid int, m Mark) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil { // before Linux 5.3, or forbidden

@@ -34,7 +34,7 @@ func TestLinksWithoutEnd(t *testing.T) {
 				t.Run(name+"/"+kind+"/"+target, func(t *testing.T) {
 					h := newSecretHome(t, outsideTmp(t))
 					h.manyLinks("data", h.expand(target))
-					h.hold(trickFiles{command: []string{"/bin/sh", "-c", "for f in OWN/data OWN/data/key OWN/chain* SECRET/key SECRET/run; do read -r line <$f && echo $line; done; echo x >SECRET/new"},
+					h.keepsSecret(trickFiles{command: []string{"/bin/sh", "-c", "for f in OWN/data OWN/data/key OWN/chain* SECRET/key SECRET/run; do read -r line <$f && echo $line; done; echo x >SECRET/new"},
 						grants: []string{kind}}, system)
 					if _, err := os.Stat(h.secret + "/new"); err == nil {
 						t.Error("the plugin created a file outside")
@@ -53,7 +53,7 @@ func TestGrantsOfItsOwnMakeNothingOutside(t *testing.T) {
 		t.Run(grant, func(t *testing.T) {
 			h := newSecretHome(t, outsideTmp(t))
 			h.ship(map[string]string{"up": "-> SECRET", "direct": "-> SECRET/made"})
-			h.hold(trickFiles{command: []string{"/bin/true"}, grants: []string{grant}, refusal: "among the plugin's own files"}, nil)
+			h.keepsSecret(trickFiles{command: []string{"/bin/true"}, grants: []string{grant}, refusal: "among the plugin's own files"}, nil)
 			for _, name := range []string{"/made", "/made.toml"} {
 				if _, err := os.Lstat(h.secret + name); err == nil {
 					t.Errorf("%s was made", name)
@@ -77,7 +77,7 @@ func TestLibrariesBesideAnotherLink(t *testing.T) {
 			t.Run(system+"/"+c.name, func(t *testing.T) {
 				h := newSecretHome(t, outsideTmp(t))
 				c.grants = []string{"exec:sh:/bin/sh", "exec:env:/usr/bin/env"}
-				h.hold(c, s)
+				h.keepsSecret(c, s)
 			})
 		}
 	}

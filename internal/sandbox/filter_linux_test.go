@@ -180,8 +180,8 @@ func TestOldCalls(t *testing.T) {
 	}
 }
 
-// TestWhatMountsDoNotKeep: with namespaces, Landlock forbids what mounts cannot forbid.
-func TestWhatMountsDoNotKeep(t *testing.T) {
+// TestWhatMountsDoNotForbid: with namespaces, Landlock forbids what mounts cannot forbid.
+func TestWhatMountsDoNotForbid(t *testing.T) {
 	needNamespaces(t)
 	needLandlock(t)
 	s := newScene(t)

@@ -84,7 +84,7 @@ func (p *planner) cover(place Place) error {
 	if place.WithDir {
 		dir := filepath.Dir(w.end)
 		if slices.Contains(p.origins.writable, dir) {
-			return mayReplace(dir, w.end)
+			return refuseWriter(dir, w.end)
 		}
 		w = walk(dir)
 	}
@@ -97,7 +97,7 @@ func (p *planner) cover(place Place) error {
 	case p.plan.Simple:
 		return nil // with ReadAll it may read everything
 	}
-	if err := p.pinLinks(w); err != nil {
+	if err := p.checkLinks(w); err != nil {
 		return err
 	}
 	if !exists(w.end) && !changeable(w.end) {
@@ -152,7 +152,7 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 		p.add(becauseGuarded, p.readOnly(path))
 		return nil
 	case !p.isGuarded(dir) && withinAny(dir, p.origins.writable):
-		return mayReplace(dir, path)
+		return refuseWriter(dir, path)
 	}
 	if !exists && !place.Hidden {
 		return nil // the plugin cannot create it
@@ -160,8 +160,8 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 	return p.showWithoutHidden(dir)
 }
 
-// mayReplace refuses a plugin that may write in the directory of a file of Patchbay's.
-func mayReplace(dir, file string) error {
+// refuseWriter refuses a plugin that may write in the directory of a file of Patchbay's.
+func refuseWriter(dir, file string) error {
 	return &Refusal{Why: fmt.Sprintf("it may change %s, which contains %s, a file of Patchbay's own: move that file, or grant less", dir, file)}
 }
 
@@ -263,8 +263,9 @@ func (w way) passes(dirs ...string) bool {
 	return ok
 }
 
-// pinLinks refuses a plugin that may change a link on the way to a place: a link cannot be pinned.
-func (p *planner) pinLinks(w way) error {
+// checkLinks refuses a plugin that may change a link on the way to a place: a link cannot be
+// pinned.
+func (p *planner) checkLinks(w way) error {
 	i := slices.IndexFunc(w.links, func(l hop) bool { return withinAny(l.at, p.origins.writable) && changeable(l.at) })
 	if i < 0 {
 		return nil

@@ -30,7 +30,7 @@ func (p *planner) places() {
 // home gives the program its own home in the jail's /tmp, and sets HOME to it. The user's home is
 // then only a part of the path to files that were granted in it. The jail's home is not put at the
 // path of the user's home, because read-only files must not lie within a writable directory (see
-// outside).
+// moveOutside).
 func (p *planner) home() {
 	dir := p.envDir("HOME")
 	if dir == "" || p.existsInside(dir) {

@@ -15,10 +15,10 @@ const (
 	deviceRights = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	allRights    = readRights | writeRights | deviceRights | unix.LANDLOCK_ACCESS_FS_EXECUTE
 
-	// mountedRights are the rights that mounts do not restrict: executing one file but not another
-	// in the same mount, and writing to a named pipe, which a read-only mount does not forbid (see
-	// planner.moveOutside). LANDLOCK_ACCESS_FS_REFER is among them because without it no file could
-	// be moved to another directory.
+	// mountedRights are the rights that Landlock restricts where mounts restrict the others:
+	// executing one file but not another in the same mount, and writing to a named pipe, which a
+	// read-only mount does not forbid (see planner.moveOutside). LANDLOCK_ACCESS_FS_REFER is among
+	// them because without it no file could be moved to another directory.
 	mountedRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 

@@ -143,9 +143,9 @@ func TestPlanOrder(t *testing.T) {
 	}
 }
 
-// TestPlanOfALinkOneCouldHaveMade: a link that the plugin could have put at the path of another
+// TestPlanWithALinkOfThePlugin: a link that the plugin could have put at the path of another
 // grant is not followed.
-func TestPlanOfALinkOneCouldHaveMade(t *testing.T) {
+func TestPlanWithALinkOfThePlugin(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/secret/note", "a secret", 0o644)
 	if err := os.Mkdir(dir+"/w", 0o755); err != nil {
@@ -221,7 +221,7 @@ func TestPlanLimits(t *testing.T) {
 		t.Errorf("%+v, want %+v", p.Limits, want)
 	}
 	simple, _ := New(Options{System: &System{Namespaces: errors.New("none")}}).plan(launch, "/private")
-	if !slices.Equal(simple.Limits, want[1:]) { // without it, because the user's other processes would count
+	if !slices.Equal(simple.Limits, want[1:]) { // no limit on processes: the user's other processes would count
 		t.Errorf("without namespaces: %+v", simple.Limits)
 	}
 }

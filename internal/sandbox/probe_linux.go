@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// Probe finds out what can be enforced here, by building a jail without a program. That takes as
-// long as starting one process, and one or two more if something is not available.
+// Probe finds out what can be enforced here, by building a jail without a program. If something is
+// not available, it builds up to two more. Each takes as long as the start of one process.
 func Probe(ctx context.Context, g *proc.Group) *System {
 	s := new(System)
 	version := landlockVersion()

@@ -206,7 +206,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 			}
 			t.Run(place.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel() // a start mostly waits for the kernel
-				secretHomeWith(t, place.home(t), env).hold(c, nil)
+				secretHomeWith(t, place.home(t), env).keepsSecret(c, nil)
 			})
 		}
 	}
@@ -214,7 +214,7 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	for _, c := range all {
 		t.Run("by Landlock alone/"+c.name, func(t *testing.T) {
 			t.Parallel()
-			secretHomeWith(t, outsideTmp(t), env).hold(c, system)
+			secretHomeWith(t, outsideTmp(t), env).keepsSecret(c, system)
 		})
 	}
 }
@@ -252,9 +252,9 @@ func TestOddNamesOfAPlugin(t *testing.T) {
 	}
 }
 
-// hold ships a case and starts the plugin. Neither its output nor its mounts may contain the
-// secret, and none of its code may run outside.
-func (h secretHome) hold(c trickFiles, system *System) {
+// keepsSecret ships a case, starts the plugin and checks the result. Neither its output nor its
+// mounts may contain the secret, and none of its code may run outside.
+func (h secretHome) keepsSecret(c trickFiles, system *System) {
 	h.t.Helper()
 	h.ship(c.files)
 	command := []string{h.own + "/run"}

@@ -136,8 +136,8 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 }
 
 // Weakness says what a sandbox of Landlock alone means for every plugin in it, whatever was
-// granted, and how to get a full sandbox. Both results are empty if there are namespaces, and if
-// there is no sandbox.
+// granted, and how to get a full sandbox. Both results are empty if there are namespaces, or if no
+// sandbox can be built.
 func (s *System) Weakness() (what, fix string) {
 	if !s.simple() || s.Possible() != nil {
 		return "", ""

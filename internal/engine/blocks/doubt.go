@@ -4,11 +4,11 @@ package blocks
 // settings, its index, a missing block, or the lengths and numbers of a block that has changed
 // since the server started. Another program may have changed it.
 //
-// If a stream is not doubtful, the next start does not read its blocks. The next server then
-// believes a wrong number: it silently cuts off the block, treats its messages as deleted, or
-// counts up to the number until the memory is used up. Damage in the rest of a record is harmless
-// until the record is read. The check that runs beside that server hashes the records and finds
-// such damage. So nothing is hashed here.
+// If a stream is not doubtful, the next start does not read its blocks. The next server then trusts
+// a wrong number: it silently cuts off the block, treats its messages as deleted, or counts up to
+// the number until the memory is used up. Damage in the rest of a record is harmless until the
+// record is read. The check that runs beside that server hashes the records and finds such damage.
+// So nothing is hashed here.
 func (p place) doubtful(before, now *sealedStream) bool {
 	if p.readable() != nil {
 		return false // the start reports it

@@ -4,9 +4,9 @@ import "math"
 
 // A misnumbered is a damaged message whose sequence number does not fit its place.
 //
-// A server that reads such a block believes the number. If it is too high, the server treats every
-// message behind it up to that number as deleted; otherwise it treats the message itself as
-// deleted. It logs nothing, and its index says the same from then on.
+// A server that reads such a block trusts the number. If the number is too high, the server treats
+// every message behind it up to that number as deleted. Otherwise the server treats the message
+// itself as deleted. It logs nothing, and its index says the same from then on.
 type misnumbered struct {
 	offset int64
 	until  uint64 // the server treats messages behind it up to this number as deleted; 0: none

@@ -333,7 +333,7 @@ func TestClose(t *testing.T) {
 		k.wantNoDenial()
 		k.wantReset(c)
 	})
-	t.Run("ends a relay", func(t *testing.T) {
+	t.Run("Close ends a relay", func(t *testing.T) {
 		k := newKit(t, Options{Grants: []Grant{{Addr: ip("192.0.2.7")}}}, "192.0.2.7:80", serve(t, echo))
 		c := k.connect()
 		k.talk(c)

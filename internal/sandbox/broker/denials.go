@@ -63,7 +63,7 @@ type denials struct {
 	done   chan struct{}     // closed when run has returned, or will never start
 }
 
-// A queuedDenial is a queued denial.
+// A queuedDenial is a denial that waits to be reported.
 type queuedDenial struct {
 	Denial
 	reported chan struct{} // closed when it was reported

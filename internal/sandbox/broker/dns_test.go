@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		{"case does not matter", "API.eXample.", dnsmessage.TypeA, 0, fake, ""},
 		{"a granted name has no IPv6 address", "api.example.", dnsmessage.TypeAAAA, 0, "", ""},
 		{"a granted name has no HTTPS record", "api.example.", typeHTTPS, 0, "", ""},
-		{"nor text", "api.example.", dnsmessage.TypeTXT, 0, "", ""},
+		{"a granted name has no text record", "api.example.", dnsmessage.TypeTXT, 0, "", ""},
 		{"localhost", "localhost.", dnsmessage.TypeA, 0, "127.0.0.1", ""},
 		{"localhost, IPv6", "localhost.", dnsmessage.TypeAAAA, 0, "::1", ""},
 		{"localhost, other records", "localhost.", dnsmessage.TypeMX, 0, "", ""},

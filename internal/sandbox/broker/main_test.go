@@ -180,8 +180,7 @@ func wait(t testing.TB, c <-chan struct{}, what string) {
 	}
 }
 
-// serve runs a server and returns its address. The server calls the function each with every
-// connection.
+// serve runs a server and returns its address. The server calls each with every connection.
 func serve(t testing.TB, each func(*net.TCPConn)) string {
 	t.Helper()
 	l := listen(t)

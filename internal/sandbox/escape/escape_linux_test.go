@@ -21,7 +21,7 @@ const (
 	nobody = 65534
 
 	// enough is how many attempts must succeed without the sandbox, so that failures in it mean
-	// something.
+	// something. TestLegitimate must do at least as many pieces of work.
 	enough = 40
 )
 

@@ -51,13 +51,13 @@ func runHost() error {
 	c.barred = b.barred
 	stop := make(chan struct{})
 	go call(c.secret, c.stray, stop)
-	err = errors.Join(runWhat(c, b), b.group.Close(), c.shared.close())
+	err = errors.Join(runTask(c, b), b.group.Close(), c.shared.close())
 	close(stop)
 	return err
 }
 
-// runWhat does the task of this host.
-func runWhat(c *canaries, b *boxes) error {
+// runTask runs the task of this host.
+func runTask(c *canaries, b *boxes) error {
 	switch os.Getenv("WHAT") {
 	case "legitimate":
 		return runLegitimate(c, b)

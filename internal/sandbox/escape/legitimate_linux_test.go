@@ -168,6 +168,7 @@ func pipesCarry(_ *canaries, b *boxes) error {
 	return nil
 }
 
+// exits checks how a script ends.
 func exits(b *boxes, text, want string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -197,7 +197,7 @@ func prepareTrap(c *canaries, script string) error {
 	}
 	said, code, err := runFree(freeSpec{argv: []string{"/bin/bash", "-c", "cd " + trapDir + " && " + script}})
 	if err == nil && code != 0 {
-		err = fmt.Errorf("laying it: %s", said)
+		err = fmt.Errorf("preparing it: %s", said)
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func reportOf(err error) Report {
 		r.Stage, r.Error = f.stage, f.err.Error()
 	}
 	for {
-		switch e := err.(type) { //nolint:errorlint // it is what unwraps
+		switch e := err.(type) { //nolint:errorlint // this loop unwraps the errors itself
 		case *fault:
 			err = e.err
 		case syscall.Errno:

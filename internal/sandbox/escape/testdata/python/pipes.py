@@ -172,7 +172,7 @@ def write_pipe_exchanged_for_another(t):
 
 @escape
 def write_pipe_after_moving_its_directory(t):
-    """If a link leads to it, the link can be moved, which changes only a name."""
+    """If the directory is a link in the sandbox, the link can be moved, which changes only a name."""
     aside = f"{t['granted']}.aside"
     os.rename(t["granted"], aside)
     try:
