@@ -28,7 +28,7 @@ func Path(dir, name string) (string, error) {
 	sum := sha256.Sum256([]byte(dir))
 	path := filepath.Join(RuntimeDir(), hex.EncodeToString(sum[:8])+"-"+name)
 	if len(path) > maxSocketPath {
-		return "", fmt.Errorf("socket %s: the path is longer than %d bytes: name a shorter one", path, maxSocketPath)
+		return "", fmt.Errorf("socket %s: the path is longer than %d bytes: set $XDG_RUNTIME_DIR to a directory with a shorter path", path, maxSocketPath)
 	}
 	return path, nil
 }

@@ -28,6 +28,6 @@ escape_hold_capabilities() {
 }
 escape_unshare_user() { unshare --user true && claim 'a new user namespace'; }
 escape_gain_by_setuid_program() {
-	[[ $UID == 0 || ! $setuid ]] && printf 'n/a there is nobody to become' && return
+	[[ $UID == 0 || ! $setuid ]] && printf 'n/a there is no other user to become' && return
 	content "$("$tool")"
 }

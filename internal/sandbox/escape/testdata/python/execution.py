@@ -431,7 +431,7 @@ def clear_list_through_descriptors_of_init(t):
 def gain_by_setuid_program(t):
     """The granted tool belongs to root and has the setuid bit; it prints a secret only as root."""
     if os.getuid() == 0 or not t["setuid"]:
-        raise NotApplicable("there is nobody to become")
+        raise NotApplicable("there is no other user to become")
     return content(output([t["tool"]]))
 
 
