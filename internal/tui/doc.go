@@ -42,7 +42,7 @@
 //	    questionMsg           approve.go: a tool asks whether it may run
 //	    wizardMsg             wizard.go: /plugin, forms for a [PluginWriter]
 //	    sessionsMsg, switchedMsg  sessions.go: /sessions and /new, a picker for a [SessionChanger]
-//	    scrollReply           finished.go: prints the finished parts of a reply while the rest arrives
+//	    scrollReply           finished.go: prints the finished parts of a long reply
 //	      stream.scroll       stream.go: finds these parts
 //	    screen.frame          view.go: draws the live part, never taller than its share
 //	    canvas.draw           canvas.go: writes to the terminal; Bubble Tea draws nothing
