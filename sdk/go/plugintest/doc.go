@@ -9,8 +9,8 @@
 //
 // A Host is one process of the plugin in one dialect. Fire sends an event, and returns the verdict
 // and the event as the plugin left it; Tool, Method and Command call the plugin's other functions.
-// Sent and Received of an outcome are the messages of the protocol. State, config files and the home
-// directory are in a temporary directory; kaged's storage is in memory.
+// Sent and Received of an outcome are the messages of the protocol. State, config files and the
+// home directory are in a temporary directory; kaged's storage is in memory.
 //
 //	New                host.go
 //	  start            dialects with a conversation: Plugin.Run on pipes, and the handshake
