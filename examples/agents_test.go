@@ -193,9 +193,9 @@ func TestAgentPlugins(t *testing.T) {
 		keepHi   = `{"kind":"sink","agent":"x","schedule":"y","event":"success","message":"hi","config":{"path":"/dev/null/a.md"}}`
 	)
 	for _, c := range []struct{ rule, plugin, verb, stdin, want string }{
-		{"a path that depends on where a daemon was started is refused", "path-ready", "validate", `{"path":"disk"}`, relative},
+		{"a preflight's relative path is refused", "path-ready", "validate", `{"path":"disk"}`, relative},
 		{"a sink's relative path is refused too", "markdown-file", "validate", `{"path":"a.md"}`, relative},
-		{"and a notifier's", "note-file", "validate", `{"path":"a.log"}`, relative},
+		{"a notifier's relative path is refused too", "note-file", "validate", `{"path":"a.log"}`, relative},
 		{"a path below the home is fine", "note-file", "validate", `{"path":"~/a.log"}`, `{"ok": true}`},
 		{"a missing directory is refused, with a suggestion", "path-ready", "invoke",
 			preflight(`{"path":"/nowhere/at/all"}`), no + `/nowhere/at/all is not a directory", "suggest": `},

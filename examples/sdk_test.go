@@ -157,7 +157,7 @@ func TestOneGoPluginInEveryDialect(t *testing.T) {
 		var out, said bytes.Buffer
 		code, err := host.RunCommand(t.Context(), "veil", pluginhost.Command{Name: "scan", In: strings.NewReader("fine\ntoken: abc\n"), Out: &out, ErrOut: &said,
 			Failed: func(message string) { said.WriteString(message) }})
-		if err != nil || code != 1 || out.String() != "stdin:2\n" || !strings.Contains(said.String(), "1 lines have secrets in them") {
+		if err != nil || code != 1 || out.String() != "stdin:2\n" || !strings.Contains(said.String(), "lines with secrets: 1") {
 			t.Errorf("got %d, %v, %q, %q", code, err, out.String(), said.String())
 		}
 	})
@@ -215,7 +215,7 @@ func TestOnePythonPluginInEveryDialect(t *testing.T) {
 		var out, said bytes.Buffer
 		code, err := host.RunCommand(t.Context(), "careful", pluginhost.Command{Name: "review", In: strings.NewReader("ls\nmkfs /dev/sda\n"), Out: &out, ErrOut: &said,
 			Failed: func(message string) { said.WriteString(message) }})
-		if err != nil || code != 1 || out.String() != "2: changes disks; do it by hand\n" || said.String() != "1 lines are dangerous (DANGER)" {
+		if err != nil || code != 1 || out.String() != "2: changes disks; do it by hand\n" || said.String() != "dangerous lines: 1 (DANGER)" {
 			t.Errorf("got %d, %v, %q, %q", code, err, out.String(), said.String())
 		}
 	})
@@ -224,7 +224,7 @@ func TestOnePythonPluginInEveryDialect(t *testing.T) {
 		if got := result(t, host, "careful.judge", map[string]any{"cmd": "ls"}); got != `{"refused":false}` {
 			t.Errorf("got %s", got)
 		}
-		if got := fmt.Sprint(fire(t.Context(), t, host, hook.SessionStart, map[string]any{"session_id": "s"})["inject"]); !strings.HasPrefix(got, "Commands are refused") {
+		if got := fmt.Sprint(fire(t.Context(), t, host, hook.SessionStart, map[string]any{"session_id": "s"})["inject"]); !strings.HasPrefix(got, "A command is refused if it removes everything, or ") {
 			t.Errorf("got %s", got)
 		}
 	})

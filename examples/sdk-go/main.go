@@ -49,7 +49,7 @@ func newVeil() *plugin.Plugin {
 // guard refuses tools with secrets in their arguments, if the config says so.
 func (v *veil) guard(_ context.Context, e *plugin.ToolEvent) plugin.Verdict {
 	if _, n := hide(string(e.Arguments), v.config.Mask); n > 0 && v.config.Deny {
-		return plugin.Denyf("the arguments of %s have %d secrets in them", e.Tool, n).Suggest("name the file or the variable that has the secret")
+		return plugin.Denyf("the arguments of %s have secrets in them: %d", e.Tool, n).Suggest("name the file or the variable that has the secret")
 	}
 	return plugin.NoOpinion()
 }

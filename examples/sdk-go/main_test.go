@@ -49,7 +49,7 @@ func TestSink(t *testing.T) {
 
 func TestScan(t *testing.T) {
 	h := plugintest.New(t, newVeil(), plugin.Mine, plugintest.Options{})
-	if got := h.CommandWith("fine\ntoken: abc\n", "scan"); got.Stdout != "stdin:2\n" || got.Error != "1 lines have secrets in them" {
+	if got := h.CommandWith("fine\ntoken: abc\n", "scan"); got.Stdout != "stdin:2\n" || got.Error != "lines with secrets: 1" {
 		t.Errorf("got %+v", got)
 	}
 	if got := h.Command("scan", filepath.Join(t.TempDir(), "absent")); !strings.Contains(got.Error, "no such file") {

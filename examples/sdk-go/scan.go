@@ -33,7 +33,7 @@ func (v *veil) scan(_ context.Context, c *plugin.CommandCall) error {
 		found += n
 	}
 	if found > 0 {
-		return &plugin.Error{Message: fmt.Sprintf("%d lines have secrets in them", found), Code: "SECRETS_FOUND"}
+		return &plugin.Error{Message: fmt.Sprintf("lines with secrets: %d", found), Code: "SECRETS_FOUND"}
 	}
 	return nil
 }

@@ -246,11 +246,11 @@ func TestADamagedFileAllowsNothing(t *testing.T) {
 			t.Errorf("%s was overwritten", text)
 		}
 	}
-	link := filepath.Join(t.TempDir(), FileName)
-	if err := os.Mkdir(link, 0o700); err != nil {
+	dir := filepath.Join(t.TempDir(), FileName)
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := (Store{link}).Project("/a").Allows("x"); ok || err == nil || os.IsNotExist(err) && err != fs.ErrNotExist {
+	if _, ok, err := (Store{dir}).Project("/a").Allows("x"); ok || err == nil || os.IsNotExist(err) && err != fs.ErrNotExist {
 		t.Errorf("a directory: %v, %v", ok, err)
 	}
 }

@@ -2,10 +2,10 @@
 // project.
 //
 // A [Rule] is one exact command line, or the first words of one. A prefix is compared with the
-// words of a simple command, never with text. A line matches a prefix only if it is one program
-// with its arguments. programs.go says which words may follow an offered prefix. So options that
-// run other programs, write files or lead out of the project still need a question. Any argument
-// may follow a prefix that the user has typed.
+// words of a simple command, never with the raw line. A line matches a prefix only if it is one
+// program with its arguments. programs.go says which words may follow an offered prefix. So options
+// that run other programs, write files or lead out of the project still need a question. Any
+// argument may follow a prefix that the user has typed.
 //
 // The rules are in one file of the user's state directory, by the path of the project. A repository
 // cannot contain rules.
@@ -18,5 +18,5 @@
 //	    Rule.Allows
 //	      Words           words.go: splits one simple command
 //	      program.allows  programs.go: what may follow a prefix
-//	  Offer               the rule that the user could make of it
+//	  Offer               rule.go: the rule that the user could make of the command line
 package approval

@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Rule is what the user lets run without a question: a whole line, or a prefix of words.
+// A Rule lets commands run without a question: one exact line, or all lines that begin with certain
+// words.
 type Rule struct {
 	Exact  string    `json:"exact,omitempty"`  // only this command line
 	Prefix []string  `json:"prefix,omitempty"` // the first words of a simple command
@@ -111,7 +112,7 @@ func shellWords(line string) ([]string, bool) {
 	return Words(line)
 }
 
-// Command returns the command line in the arguments of a call of the shell tool. ok is false if not
+// Command returns the command line in the arguments of a call of the shell tool. ok is true only if
 // exactly one argument is named cmd. Upper and lower case count as the same, as for the tool, which
 // would use the last of several.
 func Command(arguments json.RawMessage) (line string, ok bool) {

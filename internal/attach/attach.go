@@ -79,7 +79,7 @@ func find(root *os.Root, word string) (path, text string, err error) {
 
 var (
 	errOutside = errors.New("it is outside of the working directory")
-	errBinary  = errors.New("it is not a text")
+	errBinary  = errors.New("it is not a text file")
 )
 
 // read reads a text file below root.

@@ -47,7 +47,7 @@ const (
 	SandboxOff      Sandbox = "off"      // none
 )
 
-// Trust says how plugins are treated whose files differ from patchbay.lock.
+// Trust says how to treat plugins whose files differ from patchbay.lock.
 type Trust string
 
 // The values of `trust`.

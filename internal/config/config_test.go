@@ -138,7 +138,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"unknown array of tables", "\n[[conect]]\n", `2:3: unknown key conect; did you mean "connect"?`},
 		{"trust is one of two words", `trust = "lock"`, `1:9: trust:`},
 		{"trust is a word", `trust = 1`, `1:9: trust:`},
-		{"a key like one that is not there yet", `trsut = 1`, `1:1: unknown key trsut`},
+		{"a misspelt key at the top", `trsut = 1`, `1:1: unknown key trsut`},
 		{"mcp without a way to it", "[[mcp]]\nname = \"a\"", `1:3: mcp[0]: it has neither a command nor a url; write command`},
 		{"mcp with two ways to it", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"\ncommand = [\"b\"]", `3:7: mcp[0].url: a server has a command or a url, not both`},
 		{"mcp with an invalid URL", "[[mcp]]\nname = \"a\"\nurl = \"file:///a\"", `3:7: mcp[0].url: want a URL that starts with http:// or https://`},

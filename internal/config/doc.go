@@ -2,16 +2,16 @@
 // It also knows where these files, the data and the state are.
 //
 // The package reads and checks. It does not write or watch files, does not expand ${NAME}, and does
-// not decide what a setting does. Some names only its callers know: points, hooks, capabilities, a
-// plugin's own configuration. The callers check those and report mistakes with [Config.Problem], so
-// that each has a line and a column too.
+// not decide what a setting does. Only its callers know the points, the hooks and the configuration
+// of each plugin. The callers check these and report mistakes with [Config.Problem], so that each
+// has a line and a column too.
 //
 // All mistakes in a file are reported at once, in one [*Error]. The flow of a load:
 //
 //	Load
 //	├─ document.Read         at most 1 MiB; a missing file is an empty one
 //	├─ document.TOML         parses the file and the position of each key and value
-//	└─ readConfig            one function a table (schema.go)
+//	└─ readConfig            one function for each table (schema.go)
 //	   └─ Table.Text, …      typed values, problems collected
 //
 // [Sections] is a table of every key. It is the source of the sample file ([Sample]) and of the

@@ -18,7 +18,7 @@ type Key struct {
 	Doc       string // what the key does, in a sentence
 }
 
-// Sections returns every table and key that [Load] reads, the most wanted ones first. Tests check
+// Sections returns every table and key that [Load] reads, the most used ones first. Tests check
 // that it has exactly the keys that schema.go reads and docs/configuration.md explains.
 func Sections() []Section {
 	return []Section{

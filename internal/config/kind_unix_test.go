@@ -53,7 +53,7 @@ func TestExposed(t *testing.T) {
 		{"a token that only the owner can read", token, 0o600, ""},
 		{"no token", "[server]\n", 0o644, ""},
 		{"the engine's password", "[engine]\nurl = \"nats://a:4222, nats://me:pw@b:4222\"\n", 0o644, "holds engine.url with a password"},
-		{"an engine without one", "[engine]\nurl = \"nats://a:4222\"\n", 0o644, ""},
+		{"an engine without a password", "[engine]\nurl = \"nats://a:4222\"\n", 0o644, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			path := write(t, c.text)

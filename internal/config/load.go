@@ -39,7 +39,8 @@ func Load(path string) (*Config, error) {
 }
 
 // isAbsent reports whether err says that there is no file at path. A link that leads to nothing is
-// not an absent file: without the settings in it, a guard would not be called.
+// not an absent file: the file behind it may configure plugins that protect something, and nothing
+// may run without them.
 func isAbsent(path string, err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && plainfile.DeadLink(path) == ""
 }

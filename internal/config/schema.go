@@ -275,8 +275,8 @@ func checkServer(t *document.Table, m MCP) {
 	}
 }
 
-// isServerName reports whether s is a valid name. It becomes a part of the names of tools, which
-// allow no other characters.
+// isServerName reports whether s is a valid name of a server. The name becomes a part of the names
+// of tools, which allow no other characters.
 func isServerName(s string) bool {
 	return len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')

@@ -107,8 +107,8 @@ func secretName(name string) bool {
 	})
 }
 
-// shownServer is shown for an MCP server. The values of its variables and headers are secrets,
-// unless they only refer to one. The path of its address may contain a secret.
+// shownServer is shown for a value of an [[mcp]] table. The values of variables and headers are
+// secrets, unless they only refer to one. The path of an address may contain a secret.
 func shownServer(key string, value any) (v any, secret bool) {
 	text, isText := value.(string)
 	switch {

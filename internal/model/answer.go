@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// An answeredError is an error that the server answered: an HTTP response, or an event in the
+// An answeredError is an error that the server sent, as an HTTP response or as an event in the
 // stream.
 type answeredError struct {
 	status int         // 0: an event

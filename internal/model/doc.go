@@ -22,10 +22,10 @@
 //	│  ├─ try                      one request over net/http (ask.go)
 //	│  │  ├─ provider.body, sign   the provider's format and headers (anthropic.go, openai.go)
 //	│  │  ├─ readError, notStream  answers that are not a reply (answer.go)
-//	│  │  └─ readEvents            the events of the stream (sse.go)
+//	│  │  └─ readEvents            the events of the stream (ask.go, sse.go)
 //	│  │     └─ provider.addEvent  decodes an event leniently (loose.go)
 //	│  │        └─ reply.addText, …   sends deltas to the listener, and collects the response (reply.go)
-//	│  └─ refusalOf, transportError   turn every error into an *Error (errors.go)
+//	│  └─ refusalOf, transportError   turn every error into an *Error (retry.go, errors.go)
 //	├─ pause                       Delta{Retry}, then Retry-After or a growing pause
 //	└─ reply.response
 //
@@ -41,8 +41,8 @@
 // A transcript may be irregular: calls without results, results without calls, empty replies,
 // system messages anywhere, two messages of one side in a row.
 //
-// Errors are [*Error]. errors.Is recognizes [ErrTooLong], [ErrAuth], [ErrIdle] and the errors of a
-// context. Keys never appear in errors or logs: they are looked up by name, held as
+// The errors of Reply are [*Error]. errors.Is recognizes [ErrTooLong], [ErrAuth], [ErrIdle] and the
+// errors of a context. Keys never appear in errors or logs: they are looked up by name, held as
 // [config.Secret], and removed from the texts of servers.
 //
 // The tests use servers that speak the real formats, in package modeltest.

@@ -76,7 +76,7 @@ func statusText(status int) string {
 	return strings.ToLower(http.StatusText(status))
 }
 
-// A refusal is an error that a provider answered instead of a reply: an HTTP response, or an event
+// A refusal is an error that a provider sent instead of a reply, as an HTTP response or as an event
 // in the stream.
 type refusal struct {
 	status  int    // 0: an event without a status
@@ -100,7 +100,7 @@ func (e *endpoint) refused(name string, r refusal) *Error {
 	case r.status == http.StatusNotFound:
 		err.Fix = fmt.Sprintf("is there a model %q at %s?", cut(name), e.base)
 	case r.code == "insufficient_quota": // 429, but waiting does not help
-		err.Fix = "the account has no credit left"
+		err.Fix = "the account has no credit left: add credit on the provider's website"
 	default:
 		err.passing = r.status == 0 || r.status == http.StatusTooManyRequests || r.status >= 500
 	}

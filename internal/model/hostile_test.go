@@ -36,7 +36,7 @@ func TestAnswersWithoutAReplyAreFinal(t *testing.T) {
 	}
 }
 
-func TestEventsThatAreNoObjectsMayPass(t *testing.T) {
+func TestEventsThatAreNotObjectsAreRetried(t *testing.T) {
 	for event, want := range map[string]string{
 		"data: {nonsense\n\n": "an event that is not JSON: invalid character 'n'",
 		"data: {} {}\n\n":     "an event that is not JSON: invalid character '{' after top-level value",

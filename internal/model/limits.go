@@ -72,7 +72,7 @@ func limitsOf(c Config) limits {
 }
 
 // Estimate returns about how many tokens messages have: a quarter of their bytes, which is close
-// for English and code, and a constant for each message. It is for deciding when to compact.
+// for English and code, and a constant for each message. Callers use it to decide when to compact.
 func Estimate(messages []Message) int {
 	n := 0
 	for _, m := range messages {

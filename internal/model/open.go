@@ -61,8 +61,8 @@ func Open(c Config) (Model, error) {
 	return nil, unknownProvider(c.Provider)
 }
 
-// With returns the config with the model that a flag or $PATCHBAY_MODEL names. It resets the
-// endpoint settings of another provider.
+// With returns the config with the model that a flag or $PATCHBAY_MODEL names. If the provider
+// changes, it resets the settings of the endpoint.
 func (c Config) With(model string) (Config, error) {
 	provider, name, err := ParseName(model)
 	if err != nil {
@@ -102,7 +102,7 @@ func (e *nameError) Fix() string { return e.fix }
 func unknownProvider(provider string) error {
 	return &nameError{
 		problem: fmt.Sprintf("unknown model provider %q", cut(provider)),
-		fix: fmt.Sprintf("write PROVIDER:NAME, where PROVIDER is one of %s (openai is also every compatible endpoint)",
+		fix: fmt.Sprintf("write PROVIDER:NAME, where PROVIDER is one of %s (openai also means every compatible endpoint)",
 			strings.Join(Providers(), ", ")),
 	}
 }

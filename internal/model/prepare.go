@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A prepared is a request that every provider accepts, also if plugins, a compaction or an
+// A prepared is a request that every provider accepts, even if plugins, a compaction or an
 // interrupted turn made the conversation irregular:
 //
 //   - turns alternate, and the first and the last are the user's;
@@ -48,7 +48,7 @@ type text struct {
 	content string
 }
 
-// Texts for what a provider requires and a conversation lacks.
+// Texts that replace parts that a provider requires and a conversation lacks.
 const (
 	noResult    = "(no result: the call was interrupted)"
 	noOutput    = "(no output)"

@@ -161,16 +161,16 @@ func (m *remote) transportError(err error) *Error {
 		page     *notStreamError
 		unsent   *unsendableError
 		dns      *net.DNSError
-		untrue   x509.UnknownAuthorityError
+		unknown  x509.UnknownAuthorityError
 		misnamed x509.HostnameError
-		expired  x509.CertificateInvalidError
+		invalid  x509.CertificateInvalidError
 	)
 	switch {
 	case errors.As(err, &redirect), errors.As(err, &page):
 		e.passing, e.Fix = false, "is the base URL "+m.at.base+" right?"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		e.passing, e.Fix = false, "is the base URL "+m.at.base+" right?"
-	case errors.As(err, &untrue), errors.As(err, &misnamed), errors.As(err, &expired),
+	case errors.As(err, &unknown), errors.As(err, &misnamed), errors.As(err, &invalid),
 		errors.As(err, &unsent), errors.Is(err, errManyCalls), errors.Is(err, errBigEvent):
 		e.passing = false
 	case errors.As(err, &dial) && dial.Op == "dial":
@@ -186,8 +186,8 @@ func backoff(tries int) time.Duration {
 	return full/2 + rand.N(full/2)
 }
 
-// retryAfter decodes the header of that name: seconds or a date. Both providers also send a finer
-// retry-after-ms.
+// retryAfter decodes the header Retry-After: seconds or a date. Both providers also send the more
+// exact Retry-After-Ms.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(min(ms, float64(maxWait.Milliseconds()))) * time.Millisecond

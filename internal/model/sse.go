@@ -26,7 +26,7 @@ type event struct {
 type eventReader struct {
 	in      *bufio.Reader
 	started bool   // the first line was read: no byte order mark can follow
-	afterCR bool   // the last line ended in CR: an LF right after it belongs to that
+	afterCR bool   // the last line ended in CR: an LF right after it belongs to the same line end
 	line    []byte // the current line
 	data    []byte // the data of the current event
 }

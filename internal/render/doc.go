@@ -6,10 +6,12 @@
 // do the same for values. [Options.Paint] and [Cell] pass their text through Line.
 //
 //	Trace              header, a row for each step, its changes, the verdict
-//	  Table            aligned columns; the widest are cut to fit
+//	  tableLines       aligned columns; the widest are cut to fit
 //	  changes          one block for each [hook.Change]
 //	    lineDiff       texts of several lines: common, removed and added lines
 //	    window         one long line: the part that differs
-//	  Verdict          the verdict, the plugin that decided, and why
+//	  verdict          the verdict, the plugin that decided, and why
+//	Table              the rows of a table, laid out by tableLines
+//	Verdict            only the verdict
 //	JSON               a payload, indented
 package render

@@ -57,8 +57,8 @@ func SafeJSON(raw []byte) []byte {
 // in valid JSON they are white space between tokens.
 func unfitInJSON(r rune) bool { return r >= 0x20 && unfit(r) }
 
-// colorJSON colours indented JSON. The JSON is valid, so every quote outside of a string begins
-// one.
+// colorJSON colours indented JSON. The JSON is valid, so every quote outside of a string begins a
+// string.
 func (o Options) colorJSON(text []byte) string {
 	var b strings.Builder
 	for len(text) > 0 {

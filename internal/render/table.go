@@ -47,8 +47,8 @@ func Table(w io.Writer, rows [][]Cell, o Options) error {
 	return err
 }
 
-// TableWidth returns how many columns of the screen a table needs if every text that is wider than
-// the width most is cut to it.
+// TableWidth returns how many columns of the screen a table needs if every text is cut to most
+// columns.
 func TableWidth(rows [][]Cell, most int) int {
 	rows = safeRows(rows)
 	widths := columnWidths(rows)

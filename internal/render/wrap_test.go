@@ -53,8 +53,7 @@ func TestIDsAreWhole(t *testing.T) {
 	}
 }
 
-// TestCutFits: text that was cut has no more columns than it may have, also if some letters are
-// wider than they look.
+// TestCutFits: Cut keeps a text within the width, even if some letters are wider than they look.
 func TestCutFits(t *testing.T) {
 	for _, text := range []string{strings.Repeat("a", 50), strings.Repeat("日", 50), strings.Repeat("b\ufe0f", 50), strings.Repeat("b\ufe0f\u0301", 50), strings.Repeat("🙂\u200d", 50)} {
 		for width := 1; width < 60; width++ {

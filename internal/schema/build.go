@@ -16,8 +16,8 @@ type builder struct {
 	faults   []Fault // of references that lead nowhere, and of schemas that only references lead to
 }
 
-// at returns the node of the schema at a place. It is stored before it is filled, so that a schema
-// may refer to itself.
+// at returns the node of the schema at a place. The node is stored before it is filled, so that a
+// schema may refer to itself.
 func (b *builder) at(at string) *node {
 	if n, ok := b.nodes[at]; ok {
 		return n
@@ -103,7 +103,7 @@ func (b *builder) to(t target) *node {
 	return b.metas[t.meta]
 }
 
-// An object is a schema in JSON, while its node is filled.
+// An object is a schema in JSON whose node is being filled.
 type object struct {
 	fields map[string]any
 	at     string
@@ -199,7 +199,7 @@ func (o object) count(keyword string) *count {
 	return c
 }
 
-// patternOf returns a pattern, which is known to be valid.
+// patternOf returns the compiled form of a pattern that is known to be valid.
 func (o object) patternOf(text string) *pattern {
 	m, err := o.patterns.compile(text)
 	if err != nil {

@@ -39,8 +39,8 @@ func (c *check) apply(n *node, v any, seen *evaluated) bool {
 	return c.bad == bad
 }
 
-// keywords checks a value against all keywords of a node. If its type or value is not allowed at
-// all, the others are not checked.
+// keywords checks a value against all keywords of a node. If the type or the value itself is not
+// allowed, the remaining keywords are not checked.
 func (c *check) keywords(n *node, v any, seen *evaluated) {
 	bad := c.bad
 	if n.never {
@@ -61,7 +61,7 @@ func (c *check) keywords(n *node, v any, seen *evaluated) {
 		c.list(&n.forLists, v, own)
 	}
 	if c.quiet > 0 && c.bad > bad {
-		return // only whether it fits is of interest
+		return // no message is needed, and the value does not fit
 	}
 	c.inPlace(n, v, own)
 	c.unevaluated(n, v, own)
@@ -129,7 +129,7 @@ func (c *check) failLimit(words string, limit *number) {
 
 func (c *check) text(n *forStrings, v string) {
 	if n.minLength != nil || n.maxLength != nil {
-		c.size(utf8.RuneCountInString(v), n.minLength, n.maxLength, "characters")
+		c.size(utf8.RuneCountInString(v), n.minLength, n.maxLength, "character")
 	}
 	if n.pattern != nil && !n.pattern.MatchString(v) && c.fails() {
 		c.add("does not match the pattern " + Cite(n.pattern.text))
@@ -139,12 +139,20 @@ func (c *check) text(n *forStrings, v string) {
 	}
 }
 
-// size checks a number of characters, items or fields.
-func (c *check) size(n int, least, most *count, what string) {
+// size checks a number of characters, items or fields. noun is the name of one of them.
+func (c *check) size(n int, least, most *count, noun string) {
 	if least != nil && n < least.n && c.fails() {
-		c.add("must have at least " + least.text + " " + what)
+		c.add("must have at least " + counted(least.text, noun))
 	}
 	if most != nil && n > most.n && c.fails() {
-		c.add("must have at most " + most.text + " " + what)
+		c.add("must have at most " + counted(most.text, noun))
 	}
+}
+
+// counted returns a number with its noun: "1 item", "2 items".
+func counted(number, noun string) string {
+	if number == "1" {
+		return "1 " + noun
+	}
+	return number + " " + noun + "s"
 }

@@ -89,7 +89,7 @@ func (c *check) oneOf(nodes []*node, v any, seen *evaluated) {
 	case fit == 0:
 		c.failForms(forms)
 	case fit > 1:
-		c.fail("must fit exactly one of several schemas, fits more")
+		c.fail("must fit exactly one of several schemas, but fits more")
 	}
 }
 

@@ -2,7 +2,7 @@ package schema
 
 // list checks the items of a list.
 func (c *check) list(n *forLists, v []any, seen *evaluated) {
-	c.size(len(v), n.minItems, n.maxItems, "items")
+	c.size(len(v), n.minItems, n.maxItems, "item")
 	if n.unique {
 		c.unique(v)
 	}

@@ -6,7 +6,7 @@ const badName = "has a name the schema does not allow"
 
 // object checks the fields of an object.
 func (c *check) object(n *forObjects, v map[string]any, seen *evaluated) {
-	c.size(len(v), n.minFields, n.maxFields, "fields")
+	c.size(len(v), n.minFields, n.maxFields, "field")
 	for _, name := range n.required {
 		if _, has := v[name]; !has {
 			c.failField(name, "is required")

@@ -2,14 +2,14 @@
 // schema reads no file and fetches no address, its work is limited, and errors never repeat the
 // value, which may be a secret.
 //
-//	Compile              compile.go    limits, then four passes over the document
+//	Compile              compile.go    checks the size, then takes the steps below
 //	  badNumbers         number.go     numbers too long to compute with
 //	  newIndex           index.go      all schemas: their addresses, anchors, drafts
 //	  checkSchema        meta.go       each keyword has the shape that its draft demands
 //	    shapeOf          draft.go      the keywords of each draft
-//	    patternEngine    pattern.go    regular expressions, which are ECMAScript's
+//	    patternEngine    pattern.go    regular expressions of ECMAScript
 //	  builder            build.go      a node for each schema that is used
-//	    object           keywords.go   its keywords
+//	    values, inPlace  keywords.go   its keywords
 //	    resolve          resolve.go    its references
 //	  dynamics           build.go      the targets of references that depend on the scope
 //	Schema.Check         schema.go
@@ -18,7 +18,7 @@
 //	    values           check.go      type, const, enum
 //	    object, list     check_*.go    fields and items
 //	    inPlace          check_*.go    $ref, allOf, anyOf, oneOf, not, if
-//	    unevaluated      evaluated.go  what none of those has evaluated
+//	    unevaluated      evaluated.go  fields and items that no other keyword has evaluated
 //	  report             report.go     the faults, and the current path
 //	  inOrder            schema.go     sorts them, removes duplicates
 //

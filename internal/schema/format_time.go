@@ -63,8 +63,8 @@ func twoDigits(s string, most int) (n int, ok bool) {
 	return n, err == nil && only(s, isDigit) && n <= most
 }
 
-// isDuration follows ISO 8601: units from large to small, weeks alone. RFC 3339, appendix A, does
-// not allow units to be left out in between; people do that: P1Y1D.
+// isDuration follows ISO 8601: units from large to small, or only weeks. RFC 3339, appendix A, does
+// not allow leaving out a unit between two others, but people do, as in P1Y1D.
 func isDuration(s string) bool {
 	s, ok := strings.CutPrefix(s, "P")
 	if !ok || s == "" {

@@ -29,7 +29,7 @@ type resource struct {
 	draft     draft
 	anchors   map[string]anchor
 	recursive bool             // has "$recursiveAnchor": true (2019-09)
-	root      *node            // of a recursive one; see builder.dynamics
+	root      *node            // the node of a recursive resource; see builder.dynamics
 	dynamic   map[string]*node // the schemas with a "$dynamicAnchor"
 }
 
@@ -110,7 +110,7 @@ func (x *index) identify(object map[string]any, at string, home *resource) *reso
 		x.fault(at+"/"+d.idKey(), fmt.Sprintf("is the address of two schemas: %s is another", placeName(other.at)))
 		return home
 	}
-	if at == "" { // the document keeps its other address too
+	if at == "" { // the document also keeps the address schemaURL
 		home.address = address
 		x.resources[address.String()] = home
 		return home

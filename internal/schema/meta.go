@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -209,7 +210,7 @@ func (m *metaCheck) list(v any, least int, unique bool, item func(any)) {
 	}
 	list := v.([]any)
 	if len(list) < least {
-		m.fail(fmt.Sprintf("must have at least %d items", least))
+		m.fail("must have at least " + counted(strconv.Itoa(least), "item"))
 	}
 	if unique {
 		m.unique(list)

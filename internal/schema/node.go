@@ -35,7 +35,7 @@ type inPlace struct {
 // is used.
 type dynamicRef struct {
 	to        *node
-	anchor    string // "": the target is always to, unless recursive
+	anchor    string // "": the target is always the node to, unless recursive
 	recursive bool
 }
 
@@ -68,8 +68,8 @@ type forLists struct {
 	minItems, maxItems *count
 	unique             bool
 	prefix             []*node
-	rest               *node // for the items after those
-	restInOne          bool  // report the items after those with a single error: additionalItems
+	rest               *node // for the items after prefix
+	restInOne          bool  // report the items after prefix with a single error: additionalItems
 	contains           *node
 	minContains        *count
 	maxContains        *count

@@ -26,7 +26,7 @@ func (o opinion) String() string {
 	return "fits"
 }
 
-// verdict returns the part of an opinion that must be the same for ours and theirs.
+// verdict returns the part of an opinion in which this package and the oracle must agree.
 func (o opinion) verdict() string { first, _, _ := strings.Cut(o.String(), ":"); return first }
 
 // tooComplex reports whether the work exceeded its limits, which the oracle does not have.
@@ -54,8 +54,8 @@ func theirs(schema, value string) opinion {
 	return opinion{words: o.check(value)}
 }
 
-// compare fails if the verdicts of the two differ. If words is true, it also fails if their
-// messages differ.
+// compare fails if the verdicts of this package and the oracle differ. If words is true, it also
+// fails if their messages differ.
 func compare(t *testing.T, schema, value string, words bool) {
 	t.Helper()
 	got := ours(schema, value)
@@ -134,8 +134,8 @@ func TestFormatsAgreeWithTheOracle(t *testing.T) {
 	}
 }
 
-// TestDifferencesFromTheOracle: the intended differences exist. A row that is no difference any
-// more must be removed.
+// TestDifferencesFromTheOracle: the intended differences exist. A row must be removed when the
+// results no longer differ.
 func TestDifferencesFromTheOracle(t *testing.T) {
 	for _, c := range differences {
 		got, old := ours(c.schema, c.value), theirs(c.schema, c.value)

@@ -11,8 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// An oracle is a schema compiled by another library, which this package used before. Both must
-// agree.
+// An oracle is a schema compiled by another library. The library and this package must agree.
 type oracle struct{ compiled *jsonschema.Schema }
 
 type nowhere struct{}

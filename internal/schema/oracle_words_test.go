@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -48,9 +49,7 @@ func oracleEach(e *jsonschema.ValidationError, names []string, message string) [
 	return out
 }
 
-// oracleForm explains a value that fits none of several schemas. If the value itself fits one of
-// them and only something inside it does not, the faults of that one are reported; otherwise all
-// are named.
+// oracleForm explains a value that fits none of several schemas, as failForms does.
 func oracleForm(e *jsonschema.ValidationError) []Fault {
 	var best []Fault
 	var all []string
@@ -91,7 +90,7 @@ func oracleFailure(k jsonschema.ErrorKind) string {
 	case *kind.RefCycle:
 		return "the schema refers to itself without end"
 	case *kind.OneOf:
-		return "must fit exactly one of several schemas, fits more"
+		return "must fit exactly one of several schemas, but fits more"
 	case *kind.UniqueItems:
 		return fmt.Sprintf("must not repeat an item: %d and %d are the same", k.Duplicates[0], k.Duplicates[1])
 	case *kind.DependentRequired:
@@ -119,17 +118,17 @@ func oracleLimit(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return "must be a multiple of " + oracleDecimal(k.Want)
 	case *kind.MinLength:
-		return fmt.Sprintf("must have at least %d characters", k.Want)
+		return "must have at least " + counted(strconv.Itoa(k.Want), "character")
 	case *kind.MaxLength:
-		return fmt.Sprintf("must have at most %d characters", k.Want)
+		return "must have at most " + counted(strconv.Itoa(k.Want), "character")
 	case *kind.MinItems:
-		return fmt.Sprintf("must have at least %d items", k.Want)
+		return "must have at least " + counted(strconv.Itoa(k.Want), "item")
 	case *kind.MaxItems:
-		return fmt.Sprintf("must have at most %d items", k.Want)
+		return "must have at most " + counted(strconv.Itoa(k.Want), "item")
 	case *kind.MinProperties:
-		return fmt.Sprintf("must have at least %d fields", k.Want)
+		return "must have at least " + counted(strconv.Itoa(k.Want), "field")
 	case *kind.MaxProperties:
-		return fmt.Sprintf("must have at most %d fields", k.Want)
+		return "must have at most " + counted(strconv.Itoa(k.Want), "field")
 	}
 	return ""
 }

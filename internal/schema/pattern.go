@@ -14,8 +14,8 @@ import (
 //
 // JSON Schema uses the expressions of ECMAScript, and tools that write schemas use all of them:
 // lookahead for e-mail addresses, counts over 1000. Go's engine, which never backtracks, lacks
-// these. A pattern that only ECMAScript supports is not checked, with a warning; the plugin itself
-// still gets the value. A pattern that is invalid in both is an error.
+// these. A pattern that only ECMAScript supports is not checked, and a warning says so; the plugin
+// itself still gets the value. A pattern that is invalid in both is an error.
 type patternEngine struct {
 	size  int // of all patterns so far
 	known map[string]compiledPattern

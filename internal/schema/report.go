@@ -106,7 +106,7 @@ func (r *report) either(checks ...func()) {
 
 // failForms reports a value that fits none of several schemas, from the faults that each of them
 // found. If the value itself fits one of them and only something inside it does not, the faults of
-// that one are reported; otherwise all are named.
+// that one are reported. Otherwise one message lists the faults of all schemas.
 func (r *report) failForms(forms [][]Fault) {
 	if !r.fails() {
 		return

@@ -51,8 +51,11 @@ func TestCheck(t *testing.T) {
 				"d: must be less than 3", "e: must be a multiple of 5"}},
 		{rule: "lengths", schema: `{"minProperties":9,"properties":{"a":{"minLength":2},"b":{"maxLength":1},"c":{"minItems":1},"d":{"maxItems":0}}}`,
 			value: `{"a":"é","b":"ab","c":[],"d":[1]}`, want: []string{
-				"must have at least 9 fields", "a: must have at least 2 characters", "b: must have at most 1 characters",
-				"c: must have at least 1 items", "d: must have at most 0 items"}},
+				"must have at least 9 fields", "a: must have at least 2 characters", "b: must have at most 1 character",
+				"c: must have at least 1 item", "d: must have at most 0 items"}},
+		{rule: "a limit of one is in the singular", schema: `{"maxProperties":1,"properties":{"a":{"minLength":1.0},"b":{"maxItems":1}}}`,
+			value: `{"a":"","b":[1,2]}`, want: []string{
+				"must have at most 1 field", "a: must have at least 1 character", "b: must have at most 1 item"}},
 		{rule: "uniqueItems", schema: `{"properties":{"a":{"uniqueItems":true}}}`, value: `{"a":[1,2,1]}`,
 			want: []string{"a: must not repeat an item: 0 and 2 are the same"}},
 		{rule: "dependentRequired", schema: `{"dependentRequired":{"a":["b"]}}`, value: `{"a":1}`,
@@ -66,7 +69,7 @@ func TestCheck(t *testing.T) {
 			schema: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"object","properties":{"b":{"type":"string"}}}]}}}`, value: `{"a":{"b":1}}`,
 			want: []string{"a.b: must be of type string, is number"}},
 		{rule: "oneOf that fits twice", schema: `{"properties":{"a":{"oneOf":[{},{"type":"string"}]}}}`, value: `{"a":"x"}`,
-			want: []string{"a: must fit exactly one of several schemas, fits more"}},
+			want: []string{"a: must fit exactly one of several schemas, but fits more"}},
 		{rule: "references within the schema", schema: `{"$defs":{"a":{"type":"string"}},"properties":{"b":{"$ref":"#/$defs/a"}}}`, value: `{"b":1}`,
 			want: []string{"b: must be of type string, is number"}},
 		{rule: "numbers are exact", schema: `{"properties":{"a":{"maximum":12345678901234567890},"b":{"multipleOf":0.01}}}`,
@@ -184,6 +187,7 @@ func TestCompileRefuses(t *testing.T) {
 	for _, c := range []struct{ rule, schema, want string }{
 		{"a schema that is not JSON", `{"type":`, "is not valid JSON: unexpected EOF"},
 		{"an invalid schema", `{"properties":{"a":{"type":"objekt"}}}`, "properties.a.type: must be one of "},
+		{"an empty list of schemas", `{"anyOf":[]}`, "anyOf: must have at least 1 item"},
 		{"a file", `{"$ref":"file:///etc/passwd"}`, `$ref: refers to "file:///etc/passwd", outside of the schema`},
 		{"an address", `{"allOf":[{"$ref":"https://example.com/s.json"}]}`, `allOf.0.$ref: refers to "https://example.com/s.json", outside of the schema`},
 		{"an unknown metaschema", `{"$schema":"https://example.com/s.json"}`, `$schema: refers to "https://example.com/s.json", outside of the schema`},

@@ -23,7 +23,7 @@ func (s *screen) approvals(arg string) tea.Cmd {
 	case verb == "remove" && strings.TrimSpace(which) != "":
 		s.withdraw(strings.TrimSpace(which))
 	default:
-		s.printError("want /approvals, or /approvals remove NUMBER|COMMAND|all")
+		s.printError("write /approvals, or /approvals remove NUMBER|COMMAND|all")
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (s *screen) listApprovals() {
 		pairs = append(pairs, [2]string{fmt.Sprintf("%3d  %s", i+1, r), ruleText(r)})
 	}
 	if len(pairs) == 0 {
-		s.printNote("no command is remembered for " + render.Line(s.short(s.approver.project().Root)) + ": press p at a question to do so")
+		s.printNote("no command is remembered for " + render.Line(s.short(s.approver.project().Root)) + ": press p at a question to remember its command")
 	} else {
 		s.printPairs(pairs)
 		s.printNote("in " + render.Line(s.short(s.approver.project().Root)) + "; /approvals remove NUMBER withdraws one")

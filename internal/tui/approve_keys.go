@@ -73,7 +73,7 @@ func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	if q.instead != nil {
 		return s.insteadKey(q, msg)
 	}
-	if !q.armed && s.typing() && msg.String() != "esc" { // Esc refuses, which is never a mistake
+	if !q.armed && s.typing() && msg.String() != "esc" { // Esc refuses, which does no harm
 		return s.inputKey(msg)
 	}
 	q.armed = true

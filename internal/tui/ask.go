@@ -13,7 +13,7 @@ import (
 // ErrGivenUp is returned by Ask if the user left instead of answering.
 var ErrGivenUp = errors.New("given up")
 
-// A Question is asked by a command at a terminal, for what its flags do not say.
+// A Question asks the user of a command for a value that the flags do not give.
 type Question struct {
 	Title   string
 	Hint    string      // shown before something is typed, or below the title of a choice

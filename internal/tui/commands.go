@@ -85,8 +85,8 @@ func findCommand(name string) (command, bool) {
 	return command{}, false
 }
 
-// runCommand runs a line that begins with a slash. If it is not our command, it may be one of a
-// plugin: docs/protocols/scaffold.md, command interception.
+// runCommand runs a line that begins with a slash. If it is not our command, it is sent as a
+// message, which a plugin may handle at turn.input.
 func (s *screen) runCommand(line string) tea.Cmd {
 	if send, ok := s.sendPrompt(line); ok {
 		return send

@@ -33,7 +33,7 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	})
-	t.Run("with a space before it, it is sent as it is", func(t *testing.T) {
+	t.Run("a command with a space before it is sent as a message", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter(" /xyzzy now")
 			d.wantPrinted("you said: /xyzzy now")

@@ -179,7 +179,7 @@ func TestShell(t *testing.T) {
 			d.wantPrinted("! has to wait until this is done")
 		})
 	})
-	t.Run("a space before it makes it a message, and so does a bare mark", func(t *testing.T) {
+	t.Run("a space before the ! makes it a message, and so does a ! alone", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter(" !important")
 			d.wantSent("!important")

@@ -59,13 +59,13 @@ func (c *Console) Print(d Draw) {
 		})
 	}
 	select {
-	case c.told() <- struct{}{}:
+	case c.signal() <- struct{}{}:
 	default: // it was signalled already
 	}
 }
 
-// told returns the channel that signals lines to print. The caller holds mu.
-func (c *Console) told() chan struct{} {
+// signal returns the channel that signals lines to print. The caller holds mu.
+func (c *Console) signal() chan struct{} {
 	if c.news == nil {
 		c.news = make(chan struct{}, 1)
 	}
@@ -137,7 +137,7 @@ type (
 func newConsoleScreen(ctx context.Context, c *Console) *consoleScreen {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &consoleScreen{ctx: ctx, console: c, news: c.told(), chosen: make(map[string]int),
+	return &consoleScreen{ctx: ctx, console: c, news: c.signal(), chosen: make(map[string]int),
 		look: look{color: !c.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(c.Out)}
 }
 

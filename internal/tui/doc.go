@@ -13,7 +13,7 @@
 //
 // The text of models, tools and plugins is foreign, and a terminal obeys control characters. All of
 // it goes through package render. Markdown can write control characters as references, so its text
-// goes through render once more after it was parsed (markdown.go).
+// goes through render once more after it was parsed (markdown_inline.go).
 //
 // # Running a conversation
 //
@@ -42,7 +42,8 @@
 //	    questionMsg           approve.go: a tool asks whether it may run
 //	    wizardMsg             wizard.go: /plugin, forms for a [PluginWriter]
 //	    sessionsMsg, switchedMsg  sessions.go: /sessions and /new, a picker for a [SessionChanger]
-//	    scrollReply           stream.go: prints the finished parts of a long reply while the rest arrives
+//	    scrollReply           finished.go: prints the finished parts of a long reply
+//	      stream.scroll       stream.go: finds these parts
 //	    screen.frame          view.go: draws the live part, never taller than its share
 //	    canvas.draw           canvas.go: writes to the terminal; Bubble Tea draws nothing
 //	  calls.close             calls.go: no call to the Conversation outlives Run

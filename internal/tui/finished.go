@@ -148,7 +148,7 @@ func skippedText(r *chat.Result) string {
 	if r.Suggest != "" {
 		text += "\n" + r.Suggest
 	}
-	return text + "\n/trace shows who decided"
+	return text + "\n/trace shows which plugin decided"
 }
 
 // errorText returns the text of an error, one line for each joined error.

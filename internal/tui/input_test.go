@@ -198,8 +198,8 @@ func TestHistoryFile(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	})
-	t.Run("two programs at once lose nothing and leave no files behind", func(t *testing.T) {
-		h := &history{path: path(t)} // its lock keeps the writes apart, as time does with two programs
+	t.Run("parallel writes lose nothing and leave no files behind", func(t *testing.T) {
+		h := &history{path: path(t)} // its lock keeps the writes apart
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {

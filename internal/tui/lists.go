@@ -15,7 +15,7 @@ import (
 // States of a [PluginRow] whose plugin is not broken.
 const (
 	stateReady   = "ready"    // it is in use
-	StateLeftOut = "left out" // it works, and the user does not want it
+	StateLeftOut = "left out" // it works, but the user has left it out
 )
 
 // hello prints the beginning: the model, the directory, and the conversation so far.

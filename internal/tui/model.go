@@ -48,7 +48,7 @@ func (s *screen) offlineText() string {
 	if s.offline != "" {
 		return s.offline
 	}
-	return "offline model: it plays a script, or echoes what you write. Choose one with /model PROVIDER:NAME here, --model PROVIDER:NAME, " +
+	return "offline model: it plays a script, or echoes what you write. Choose a model with /model PROVIDER:NAME here, --model PROVIDER:NAME, " +
 		"$PATCHBAY_MODEL or [model] in config.toml (`patchbay config init` writes one)"
 }
 

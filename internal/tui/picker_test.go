@@ -121,7 +121,7 @@ func TestSessions(t *testing.T) {
 			d.wantPrinted("go on with it: patchbay chat --resume ses_01test")
 		})
 	})
-	t.Run("both wait for the turn", func(t *testing.T) {
+	t.Run("/sessions and /new wait for the turn", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("hang")
 			d.enter("/sessions")

@@ -26,7 +26,7 @@ func TestPrinter(t *testing.T) {
 			}
 		})
 	})
-	t.Run("blocks of different kinds have a line between them, tools of a row none", func(t *testing.T) {
+	t.Run("blocks of different kinds have an empty line between them, tools in a row have none", func(t *testing.T) {
 		var p printer
 		p.add(blockUser, []string{"u"})
 		p.add(blockTool, []string{"t1"})

@@ -89,7 +89,7 @@ func TestQuestion(t *testing.T) {
 			}
 		})
 	})
-	t.Run("but Esc is a no at once, and interrupts nothing", func(t *testing.T) {
+	t.Run("Esc refuses at once, and interrupts nothing", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("ask")
 			d.s.typed = time.Now() // a key a moment ago

@@ -12,7 +12,7 @@ import (
 // The limits for showing a resumed conversation: its end, enough to remember it.
 const (
 	shownHistory = 20 // messages
-	shownScreens = 4  // as many screens as they may fill
+	shownScreens = 4  // screens that they may fill
 )
 
 // A block is a finished part, drawn.

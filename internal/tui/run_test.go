@@ -18,7 +18,7 @@ func (s *sink) until(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%q was never written; the end of what was: %q", text, tail(s.String()))
+			t.Fatalf("%q was never written; the output ends with %q", text, tail(s.String()))
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 		s.logError("read input history", msg.err)
 		s.input.past.load(msg.entries)
 	case savedHistoryMsg:
-		s.logError("keep input history", msg.err)
+		s.logError("store input history", msg.err)
 	case pathsMsg:
 		s.gotPaths(msg)
 	case ranMsg:
@@ -172,7 +172,7 @@ func (s *screen) resize(msg tea.WindowSizeMsg) tea.Cmd {
 	if msg.Width > 0 && msg.Height > 0 { // otherwise the terminal does not know its size, and the assumed one stays
 		s.look.width, s.look.height = msg.Width, msg.Height
 	}
-	settled := s.canvas.resize(s.look.width, s.look.height)
+	redraw := s.canvas.resize(s.look.width, s.look.height)
 	s.input.resize(s.look)
 	if s.wizard != nil {
 		s.wizard.resize(s.look)
@@ -181,7 +181,7 @@ func (s *screen) resize(msg tea.WindowSizeMsg) tea.Cmd {
 		s.ready = true
 		s.hello()
 	}
-	return settled
+	return redraw
 }
 
 // startTicking starts the animation of the live part, unless it runs.

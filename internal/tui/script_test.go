@@ -426,8 +426,8 @@ func (p *player) long() (*chat.Result, error) {
 	return p.done(all.String())
 }
 
-// essay streams paragraphs, code and a list, each longer than a small screen together, and waits in
-// the middle.
+// essay streams paragraphs, code and a list, each longer than a small screen, and waits in the
+// middle.
 func (p *player) essay() (*chat.Result, error) {
 	var all strings.Builder
 	for i := range 120 {

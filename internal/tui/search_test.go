@@ -22,7 +22,7 @@ func TestSearchInHistory(t *testing.T) {
 			d.t.Errorf("the input is %q, want %q", got, want)
 		}
 	}
-	t.Run("the newest match is shown, and again goes to older, different ones", func(t *testing.T) {
+	t.Run("the newest match is shown, and Ctrl+R goes to older, different ones", func(t *testing.T) {
 		typed(t, func(d *driver) {
 			d.write("please")
 			holds(d, "git status please")

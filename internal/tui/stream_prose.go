@@ -53,8 +53,8 @@ func verseCut(l look, text string, width int) cut {
 // one.
 const maxVerseTries = 4
 
-// afterDrawn finds the beginning of text that is drawn as drawn, and returns the position behind
-// it. It also skips the marks and the spaces that follow. It ignores the spaces in drawn, because a
+// afterDrawn finds the beginning of text that is drawn as drawn, and returns the position after it.
+// It also skips the marks and the spaces that follow. It ignores the spaces in drawn, because a
 // line that breaks between wide characters has none at its end.
 func afterDrawn(text, drawn string) int {
 	rest := text

@@ -98,11 +98,11 @@ func (term *terminal) openGate() {
 	}
 }
 
-// screen returns the visible lines; all returns the scrollback and them.
+// screen returns the visible lines; all returns the scrollback and the visible lines.
 func (term *terminal) screen() string { return term.tmux("capture-pane", "-p") }
 func (term *terminal) all() string    { return term.tmux("capture-pane", "-p", "-S", "-1000") }
 
-// joined returns all with the rows joined that the terminal wrapped.
+// joined is all, with the rows joined that the terminal has wrapped.
 func (term *terminal) joined() string { return term.tmux("capture-pane", "-p", "-J", "-S", "-1000") }
 
 // until waits until a condition holds for the screen.

@@ -66,7 +66,7 @@ func (s *screen) startTurn(text string) tea.Cmd {
 	return tea.Batch(s.runTurn(ctx, t, s.compose(text)), s.nextItems(t), s.startTicking())
 }
 
-// runTurn is the goroutine of a turn. It passes on events until the program ends, also after the
+// runTurn is the goroutine of a turn. It passes on events until the program ends, even after the
 // turn was interrupted: the end of the turn is shown too.
 func (s *screen) runTurn(ctx context.Context, t *turn, c composition) tea.Cmd {
 	return func() tea.Msg {

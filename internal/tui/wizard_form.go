@@ -39,13 +39,13 @@ func hookOptions(l look) []huh.Option[string] {
 	return out
 }
 
-// pluginName matches the names that a python plugin may have: the name of a file that
-// dialect/python accepts.
+// pluginName matches the names that a python plugin may have: the names of files that
+// internal/dialect/python accepts.
 var pluginName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 func checkName(name string) error {
 	if !pluginName.MatchString(name) {
-		return errors.New("letters, digits, _ and - please, at most 64")
+		return errors.New("use letters, digits, _ and -, at most 64 of them")
 	}
 	return nil
 }

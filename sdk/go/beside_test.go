@@ -31,7 +31,7 @@ func meeting() *plugin.Plugin {
 	return p
 }
 
-// TestCallsSideBySide: while one handler waits, others are called, and the health check is
+// TestCallsSideBySide: while one handler waits, other handlers are called, and the health check is
 // answered.
 func TestCallsSideBySide(t *testing.T) {
 	for _, c := range []struct {

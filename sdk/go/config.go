@@ -136,8 +136,8 @@ func named(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// configFile returns where a person writes the config in dialects that do not support it; "" if
-// there is no home.
+// configFile returns the path of the config in dialects whose hosts send none; "" if there is no
+// home.
 func (s *session) configFile() string {
 	return s.inHome("XDG_CONFIG_HOME", ".config", s.plugin.name, "config.json")
 }

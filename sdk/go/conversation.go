@@ -64,7 +64,7 @@ func (s *session) serve(ctx context.Context, in *lines, m message) int {
 	err := <-c.ended
 	cancel()
 	c.abandon()
-	c.rest()
+	c.awaitHandlers()
 	s.end(context.WithoutCancel(ctx))
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.complain("%v", err)
@@ -73,8 +73,8 @@ func (s *session) serve(ctx context.Context, in *lines, m message) int {
 	return exitOK
 }
 
-// rest waits for handlers, for a limited time.
-func (c *conversation) rest() {
+// awaitHandlers waits for handlers, for a limited time.
+func (c *conversation) awaitHandlers() {
 	done := make(chan struct{})
 	go func() {
 		c.handlers.Wait()
@@ -83,7 +83,7 @@ func (c *conversation) rest() {
 	select {
 	case <-done:
 	case <-time.After(stopWait):
-		c.session.complain("handlers are still running after %s; they are not waited for any longer", stopWait)
+		c.session.complain("handlers are still running after %s; the plugin ends without waiting any longer", stopWait)
 	}
 }
 

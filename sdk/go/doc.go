@@ -138,7 +138,8 @@ change.
 # Tests
 
 Package plugintest plays a host of each dialect, inside the test's process. `patchbay plugin test`
-tries the built program with everything that can go wrong.
+starts the built program as a host would, and checks that it keeps the rules of its protocol, even
+if input is invalid or a call fails.
 
 # How it works
 

@@ -21,7 +21,7 @@ type Plugin struct {
 	// License is an SPDX identifier, Homepage an address. Both are shown.
 	License, Homepage string
 	// Priority determines the order among plugins, if the dialect supports it (scaffold): lower
-	// ones are called first. 0 is 500.
+	// ones are called first. 0 means 500.
 	Priority int
 	// Platforms lists the systems that the plugin works on, as Go names them. Empty: all.
 	Platforms []string

@@ -161,7 +161,7 @@ func TestConfig(t *testing.T) {
 		_, out, _ := runIn(t.TempDir(), define(), `{"jsonrpc":"2.0","method":"initialize","params":{"protocol_version":1},"id":1}`+"\n")
 		wantHas(t, "answer", out, "config: path: is required; the config is ")
 	})
-	t.Run("Validate has the last word", func(t *testing.T) {
+	t.Run("Validate can refuse a config that fits the schema", func(t *testing.T) {
 		h := plugintest.New(t, define(), plugin.Dotagent, plugintest.Options{Config: map[string]any{"path": "/"}})
 		want(t, "validate", h.Validate(map[string]any{"path": "/"}).Error(), "path: must not be the root")
 		want(t, "invoke", plugintest.Fire(h, plugin.JobSink, plugin.JobEvent{}).Reason, "config: path: must not be the root")

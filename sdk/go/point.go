@@ -55,7 +55,7 @@ type native struct {
 	allows  []kind // the verdicts that it supports, beside NoOpinion, Continue and Fail
 }
 
-// natives is the only table of dialects, points and the answers that they support.
+// natives lists the hook of each point, its dialect, and the verdicts that it supports.
 var natives = []native{
 	{"session.start", Kaged, "on_session_start", []kind{kindModify}},
 	{"turn.input", Scaffold, "post_user_input", []kind{kindModify, kindStop, kindSkip, kindDeny}},

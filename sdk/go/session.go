@@ -140,7 +140,7 @@ func (h *held) flush() error {
 	return err
 }
 
-// release flushes; the caller does not hold the lock.
+// release is flush for callers that do not hold the lock.
 func (h *held) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -72,7 +72,7 @@ func (v Verdict) Suggest(text string) Verdict {
 	return v
 }
 
-// Failed marks an answer as that of a tool which failed.
+// Failed marks an answer as the result of a tool that failed.
 func (v Verdict) Failed() Verdict {
 	v.failed = true
 	return v
