@@ -65,7 +65,7 @@ func sessionHosts() []string {
 
 func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error {
 	if opts.limit < 1 {
-		return usage("", "--limit %d: want at least 1", opts.limit)
+		return usage("leave it out to see the last 20 sessions", "--limit %d: want at least 1", opts.limit)
 	}
 	q := session.Query{Host: opts.host, Limit: opts.limit}
 	if err := checkHost(opts.host); err != nil {
