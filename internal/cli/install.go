@@ -172,15 +172,33 @@ func (a *app) secrets() *config.Secrets {
 	return secrets
 }
 
+// installedUnit returns the service that install wrote on this system.
+func (a *app) installedUnit(goos string) (unit, error) {
+	notInstalled := func(format string, args ...any) error {
+		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: "+format, args...), fix: "`patchbay serve stop` ends a running daemon"}
+	}
+	dirs, err := config.Locate(a.getenv, goos)
+	if err != nil {
+		return unit{}, err
+	}
+	u, err := a.unit(goos, dirs, nil)
+	if errors.Is(err, errNoServices) {
+		return unit{}, notInstalled("Patchbay installs services of systemd and launchd only, not on %s", goos)
+	}
+	if err != nil {
+		return unit{}, err
+	}
+	err = checkOwnUnit(u.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return unit{}, notInstalled("there is no %s", u.path)
+	}
+	return u, err
+}
+
 // uninstall ends the service, and removes its file.
 func (a *app) uninstall(ctx context.Context) error {
-	u, err := a.plannedUnit(serveFlags{})
+	u, err := a.installedUnit(runtime.GOOS)
 	if err != nil {
-		return err
-	}
-	if err := checkOwnUnit(u.path); errors.Is(err, fs.ErrNotExist) {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: there is no %s", u.path), fix: "`patchbay serve stop` ends a running daemon"}
-	} else if err != nil {
 		return err
 	}
 	svc := a.services()
