@@ -60,8 +60,8 @@ func (r *rig) start(ctx context.Context, name string, o job.RunOptions) chan job
 	return ended
 }
 
-// checkCancelled checks that a run has the status cancelled, and that the schedule counts it neither
-// as a failure nor as a success.
+// checkCancelled checks that a run has the status cancelled, and that the schedule counts it
+// neither as a failure nor as a success.
 func (r *rig) checkCancelled(run job.Run, err error, streak int) {
 	t := r.t
 	t.Helper()

@@ -86,7 +86,8 @@ func TestUnit(t *testing.T) {
 	})
 }
 
-// TestAnInstalledServiceAt80Columns: the terminal need not break a line, least of all in a word.
+// TestAnInstalledServiceAt80Columns: no line is wider than the terminal, which would break the line
+// within a word.
 func TestAnInstalledServiceAt80Columns(t *testing.T) {
 	c := newConsole(t, "NO_COLOR=1", "ANTHROPIC_API_KEY=x")
 	c.Width, c.OutTTY = 80, true
