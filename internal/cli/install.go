@@ -230,7 +230,7 @@ func (a *app) checkEnded(ctx context.Context, u unit, failure error) error {
 	s, err := a.daemonStatus(ctx)
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("removed %s, but cannot find out whether the daemon has ended: %w", u.path, errors.Join(failure, err))
 	case s == nil || s.Hooks:
 		a.logger().Warn("the service manager reported an error, but no daemon is running", "err", failure)
 		return nil
