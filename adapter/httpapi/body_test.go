@@ -102,8 +102,8 @@ func TestBodies(t *testing.T) {
 	})
 }
 
-// Deadlines that tests let pass. In shortBodyTime nothing has to be done. In outlivedTime a request
-// must arrive, even on a busy machine.
+// Deadlines that pass during a test. Nothing has to happen within shortBodyTime. Within
+// outlivedTime a request must arrive, even on a busy machine.
 const (
 	shortBodyTime = 50 * time.Millisecond
 	outlivedTime  = 4 * time.Second

@@ -30,7 +30,8 @@
 //	  front.takeBody     front.go      reads the body, limited in size and time
 //	  front.dispatch     front.go      finds the route; 404 and 405 as JSON; the web pages
 //	    add's closure    route.go      one route: checks its input, turns its error into a problem
-//	      sources.go features.go sessions.go turns.go inspect.go events.go hooks.go
+//	      sources.go features.go sessions.go turns.go inspect.go traces.go recording.go plugins.go
+//	      configuration.go events.go logs.go jobs.go hooks.go daemon.go
 //	        Backend      backend.go    what the daemon provides
 //	      stream         sse.go        if the answer is a stream
 //	    problem          problem.go    every error: {"detail": "…"}

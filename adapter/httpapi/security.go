@@ -19,7 +19,7 @@ import (
 )
 
 // CheckListen refuses an address that other machines can reach if there is no token. It also
-// refuses what is not HOST:PORT, such as the unix:PATH of other programs.
+// refuses a text that is not HOST:PORT, such as unix:PATH, which other programs accept.
 func CheckListen(addr string, token bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || strings.Contains(port, "/") { // a Unix socket, as other programs write it

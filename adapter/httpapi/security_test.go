@@ -45,8 +45,8 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 	return calls
 }
 
-// TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor
-// do anything else.
+// TestEveryRouteRefusesStrangers: no route accepts a request that a page of another origin can
+// send.
 func TestEveryRouteRefusesStrangers(t *testing.T) {
 	s := serve(t, Options{Backend: everyPart(), Metrics: http.NotFoundHandler(), MCP: unreached(t), Web: unreached(t)})
 	calls := everyCall(t, s)
@@ -109,8 +109,8 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 	})
 }
 
-// everyPart is a backend with every route there is. Parts without a fake would panic if a request
-// reached them.
+// everyPart returns a backend with all parts, so that every route exists. Parts without a fake
+// would panic if a request reached them.
 func everyPart() Backend {
 	b := newFake().backend()
 	b.Plugins, b.Jobs, b.Daemon, b.Configuration = struct{ Plugins }{}, struct{ Jobs }{}, struct{ Daemon }{}, struct{ Configuration }{}

@@ -156,7 +156,8 @@ func (a *api) validateSource(ctx context.Context, in *sourceText) (*answer[sourc
 	return answered(s.loaded(), err)
 }
 
-// mayChange enforces: "save, delete and reload answer 503 … while the flag is off".
+// mayChange returns an error if the flag is off or the name is invalid: docs/protocols/python.md,
+// rows P48 and P51.
 func (a *api) mayChange(ctx context.Context, name string) error {
 	enabled, err := a.pluginsEnabled(ctx)
 	switch {

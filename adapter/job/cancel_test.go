@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 )
 
-// stubborn writes down the path of its temporary directory, leaves a file there, and runs until it
-// is ended.
+// stubborn is a program that writes the path of its temporary directory to a file, leaves a file in
+// that directory, and runs until it is ended.
 const stubborn = `echo "$AGENT_TMPDIR" > "$MARK/tmp"; touch "$AGENT_TMPDIR/left"; echo began; exec sleep 600`
 
 // canceller returns a runner that acts as another process on the same engine.
@@ -22,13 +22,13 @@ func (r *rig) canceller() *job.Runner {
 	return &job.Runner{Store: r.store, Owner: "somebody", Clock: r.clock}
 }
 
-// until waits for a schedule's state.
-func (r *rig) until(key string, far func(job.State) bool) job.State {
+// until waits until the state of a schedule satisfies reached, and returns the state.
+func (r *rig) until(key string, reached func(job.State) bool) job.State {
 	r.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		states, err := r.store.States(r.t.Context())
 		must(r.t, err)
-		if st, ok := states[key]; ok && far(st) {
+		if st, ok := states[key]; ok && reached(st) {
 			return st
 		}
 		if time.Now().After(deadline) {
@@ -60,9 +60,9 @@ func (r *rig) start(ctx context.Context, name string, o job.RunOptions) chan job
 	return ended
 }
 
-// cancelled checks that a run has the result cancelled, and that it counts neither as a failure nor
-// as a success.
-func (r *rig) cancelled(run job.Run, err error, streak int) {
+// checkCancelled checks that a run has the status cancelled, and that the schedule counts it
+// neither as a failure nor as a success.
+func (r *rig) checkCancelled(run job.Run, err error, streak int) {
 	t := r.t
 	t.Helper()
 	if err != nil || run.Status != job.Cancelled || run.Ended.IsZero() || run.Reason == "" {
@@ -93,8 +93,8 @@ func TestCancel(t *testing.T) {
 		<-began
 		id := r.until("long/hourly", func(st job.State) bool { return st.Active != "" }).Active
 		run, err := r.canceller().Cancel(t.Context(), id)
-		r.cancelled(run, err, 0)
-		r.cancelled(<-ended, nil, 0)
+		r.checkCancelled(run, err, 0)
+		r.checkCancelled(<-ended, nil, 0)
 		equal(t, "told", r.told, nil)
 		if !strings.Contains(run.Reason, "somebody") || run.Attempts[0].Result != job.WasCancelled {
 			t.Errorf("%+v", run)
@@ -114,7 +114,7 @@ func TestCancel(t *testing.T) {
 		<-began
 		id := r.until("long/hourly", func(st job.State) bool { return st.Active != "" }).Active
 		run, err := r.canceller().Cancel(t.Context(), id)
-		r.cancelled(run, err, 0)
+		r.checkCancelled(run, err, 0)
 		equal(t, "told", r.told, nil)
 	})
 	t.Run("a run that waits for its next attempt while its command runs", func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestCancel(t *testing.T) {
 		waits := make(chan job.Run, 1)
 		ended := r.start(t.Context(), "fails", job.RunOptions{Wait: func(_ context.Context, run job.Run) <-chan struct{} { waits <- run; return nil }})
 		run, err := r.canceller().Cancel(t.Context(), (<-waits).ID)
-		r.cancelled(run, err, 0)
-		r.cancelled(<-ended, nil, 0)
+		r.checkCancelled(run, err, 0)
+		r.checkCancelled(<-ended, nil, 0)
 		if len(r.told) != 1 || !strings.HasSuffix(r.told[0], "attempt_failed") {
 			t.Errorf("told %q", r.told)
 		}
@@ -141,7 +141,7 @@ func TestCancel(t *testing.T) {
 		r.stop()
 		<-r.ended
 		run, err := r.canceller().Cancel(t.Context(), id)
-		r.cancelled(run, err, 0)
+		r.checkCancelled(run, err, 0)
 	})
 	t.Run("a run that does not exist", func(t *testing.T) {
 		r := newRig(t, time.Now())
@@ -169,7 +169,7 @@ func TestInterrupted(t *testing.T) {
 		<-began
 		cancel(errors.New("the person pressed Ctrl-C"))
 		run := <-ended
-		r.cancelled(run, nil, 0)
+		r.checkCancelled(run, nil, 0)
 		if run.Reason != "the person pressed Ctrl-C" {
 			t.Errorf("%+v", run)
 		}
@@ -186,7 +186,7 @@ func TestInterrupted(t *testing.T) {
 			return nil
 		}})
 		run := <-ended
-		r.cancelled(run, nil, 0)
+		r.checkCancelled(run, nil, 0)
 		if len(run.Attempts) != attempt {
 			t.Errorf("interrupted in wait %d: %+v", attempt, run)
 		}

@@ -367,8 +367,9 @@ echo "report of minute $minute"
 exit 0
 `
 
-// TestADay plays a day in seconds: schedules, a failing agent, backoff, given up, stale, a refused
-// preflight, recovery and a timeout. It checks the exact events at real plugins and real endpoints.
+// TestADay lets a day pass in seconds: schedules, a failing agent, backoff, given up, stale, a
+// refused preflight, recovery and a timeout. It checks the exact events at real plugins and real
+// endpoints.
 func TestADay(t *testing.T) {
 	r := newRig(t, time.Date(2026, 3, 2, 23, 59, 30, 0, time.UTC))
 	box := newMailbox(t)

@@ -122,8 +122,9 @@ func TestAFullDiskDelaysTheResult(t *testing.T) {
 	d.makeRoom()
 }
 
-// silentBeat lets a run be silent for 7.5 s, which is less than the agents of these tests take.
-// Until the disk is full, a busy machine must not be silent for so long.
+// silentBeat is the time between two heartbeats in these tests. A run ends itself if it cannot
+// write a heartbeat for 7.5 s. The agents of these tests take longer than that. While the disk is
+// not full, even a busy machine writes a heartbeat in less time.
 const silentBeat = 3 * time.Second
 
 // TestAFullDiskStopsNoProgram: if the disk is full, a run goes on even if it cannot write a

@@ -10,6 +10,7 @@
 // # The files
 //
 //	manifest*.go    read and check an agent.toml; find the directories of agents; watch them
+//	clock.go        the system's clock, and whether it was set
 //	schedule*.go    compute when an agent is due: ticks, time zones, daylight saving
 //	scheduler.go    put orders for due ticks and retries into a queue, and take them out
 //	plan.go         decide what is due for one schedule, also after the clock was set

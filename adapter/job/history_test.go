@@ -43,8 +43,8 @@ func runAt(agent string, minute int, status Status) *Run {
 	return r
 }
 
-// fileAll appends runs to the history, in this order.
-func fileAll(t *testing.T, p *parts, runs ...*Run) {
+// appendAll appends runs to the history, in this order.
+func appendAll(t *testing.T, p *parts, runs ...*Run) {
 	t.Helper()
 	for _, r := range runs {
 		if err := p.appendHistory(t.Context(), r); err != nil {
@@ -57,9 +57,9 @@ func TestHistory(t *testing.T) {
 	s, p := openStore(t)
 	const minutes = 700 // more records than one read returns
 	for i := range minutes {
-		fileAll(t, p, runAt("busy", i, Succeeded))
+		appendAll(t, p, runAt("busy", i, Succeeded))
 		if i%100 == 0 {
-			fileAll(t, p, runAt("idle", i, Succeeded))
+			appendAll(t, p, runAt("idle", i, Succeeded))
 		}
 	}
 	t.Run("a run is found by its id", func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestHistory(t *testing.T) {
 	})
 	t.Run("of two records of a run the one with more attempts counts, else the first", func(t *testing.T) {
 		second := runAt("twice", 1, GivenUp)
-		fileAll(t, p, runAt("twice", 1, Skipped), runAt("twice", 1, Succeeded), second)
+		appendAll(t, p, runAt("twice", 1, Skipped), runAt("twice", 1, Succeeded), second)
 		got, err := s.Run(t.Context(), second.ID)
 		runs, lerr := s.Runs(t.Context(), "twice", 0)
 		if err != nil || lerr != nil || got.Status != Succeeded || len(runs) != 1 || runs[0].Status != Succeeded {
@@ -107,7 +107,7 @@ func TestHistory(t *testing.T) {
 	})
 	t.Run("a run is found although a clock was wrong", func(t *testing.T) {
 		ahead := runAt("skewed", 5000, Succeeded)
-		fileAll(t, p, ahead, runAt("skewed", 1, Succeeded), runAt("skewed", 2, Succeeded))
+		appendAll(t, p, ahead, runAt("skewed", 1, Succeeded), runAt("skewed", 2, Succeeded))
 		if got, err := s.Run(t.Context(), ahead.ID); err != nil || got.ID != ahead.ID {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -209,7 +209,7 @@ func TestReapUpdatesThePage(t *testing.T) {
 	done := c.run
 	done.Status, done.Ended = Succeeded, time.Now()
 	done.Attempts = []Attempt{{Number: 1, Began: done.Began, Ended: done.Ended, Result: OK}}
-	fileAll(t, p, &done)
+	appendAll(t, p, &done)
 	if _, err := r.reap(t.Context(), m, &m.Schedules[0]); err != nil {
 		t.Fatal(err)
 	}

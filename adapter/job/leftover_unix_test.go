@@ -126,15 +126,15 @@ func (l *leftover) live(ticks int) {
 	must(l.t, e.Close())
 }
 
-// await waits until far is true for every schedule.
-func (l *leftover) await(s *job.Store, far func(job.State) bool) {
+// await waits until the state of every schedule satisfies reached.
+func (l *leftover) await(s *job.Store, reached func(job.State) bool) {
 	l.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		states, err := s.States(l.t.Context())
 		must(l.t, err)
 		n := 0
 		for _, st := range states {
-			if far(st) {
+			if reached(st) {
 				n++
 			}
 		}
@@ -161,7 +161,7 @@ func (l *leftover) heap() int64 {
 	return n
 }
 
-// printHeap is the program of that process.
+// printHeap is the program of the process that heap starts.
 func printHeap(dir string) error {
 	e, err := engine.Open(context.Background(), engine.Options{Dir: dir, Remember: leftoverRemember})
 	if err != nil {

@@ -41,7 +41,7 @@ func TestListPages(t *testing.T) {
 	var want []string
 	for i := range 25 { // four schedules have a run that is not over, one a run that is too old for the history
 		r := runAt(fmt.Sprintf("many%02d", i), i, Succeeded)
-		fileAll(t, p, r)
+		appendAll(t, p, r)
 		want = append(want, r.ID)
 	}
 	slices.Reverse(want)
@@ -70,14 +70,14 @@ func TestListPages(t *testing.T) {
 		if err != nil || len(first) != 10 {
 			t.Fatal(first, err)
 		}
-		fileAll(t, p, runAt("late", 500, Succeeded))
+		appendAll(t, p, runAt("late", 500, Succeeded))
 		second, _, err := s.List(t.Context(), "", next, 3)
 		if err != nil || second[0].ID != want[10] {
 			t.Errorf("the next page begins with %+v, %v; want %s", second, err, want[10])
 		}
 	})
 	t.Run("a run whose record is in the history is not listed as running", func(t *testing.T) {
-		fileAll(t, p, runAt("many01", 101, GivenUp))
+		appendAll(t, p, runAt("many01", 101, GivenUp))
 		runs, _, err := s.List(t.Context(), "many01", "", 10)
 		if err != nil || len(runs) != 2 || runs[0].Status != GivenUp {
 			t.Errorf("%+v, %v", runs, err)

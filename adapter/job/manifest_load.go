@@ -69,6 +69,11 @@ func unreadable(path string, err error) error {
 	return &document.Error{Problems: []document.Problem{{File: path, Message: err.Error()}}}
 }
 
+func tooManyAgents(dir string) error {
+	return &document.Error{Problems: []document.Problem{{File: dir, Message: fmt.Sprintf("more than %d agents", maxAgents),
+		Fix: "move agents that you do not use to another directory, or remove this directory from [jobs] dirs"}}}
+}
+
 func fingerprint(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -178,7 +183,7 @@ func findManifests(dirs []string) (paths []string, broken []Broken) {
 				continue
 			}
 			if len(paths) == maxAgents {
-				return paths, append(broken, Broken{Path: dir, Err: unreadable(dir, fmt.Errorf("more than %d agents", maxAgents))})
+				return paths, append(broken, Broken{Path: dir, Err: tooManyAgents(dir)})
 			}
 			seen[realPath(path)] = true
 			paths = append(paths, path)

@@ -129,7 +129,7 @@ func TestLoadDirs(t *testing.T) {
 		for i := range maxAgents + 1 {
 			writeAgent(t, filepath.Join(dir, fmt.Sprintf("a%04d", i)), fmt.Sprintf("a%d", i))
 		}
-		if l := LoadDirs([]string{dir}); len(l.Manifests) != maxAgents || len(l.Broken) != 1 {
+		if l := LoadDirs([]string{dir}); len(l.Manifests) != maxAgents || len(l.Broken) != 1 || !strings.Contains(l.Broken[0].Err.Error(), "remove this directory from [jobs] dirs") {
 			t.Errorf("got %d, %v", len(l.Manifests), l.Broken)
 		}
 	})

@@ -35,7 +35,7 @@ func defaultRetry() Retry {
 // has a special meaning there. A slash separates them in ids.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
 
-const nameRule = "use letters, digits, -, _ and ., a letter or digit first, at most 64"
+const nameRule = "use letters, digits, -, _ and ., a letter or digit first, no dot last, at most 64"
 
 // readManifest reads the whole file. Each function below defines one table; [[schedules]] are in
 // schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]] in

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWarnings: manifests of dotagent load. A warning with its place names each key that has no
-// effect, or another one than its author may expect.
+// TestWarnings: manifests of dotagent load. A key that has no effect, or another effect than its
+// author may expect, gets a warning with its place.
 func TestWarnings(t *testing.T) {
 	const minimal = "[agent]\nname = \"a\"\n[run]\ncommand = \"true\"\n"
 	for _, c := range []struct{ rule, text, want string }{

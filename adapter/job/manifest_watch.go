@@ -19,7 +19,7 @@ import (
 const (
 	watchDebounce = 200 * time.Millisecond // how long further events are collected: an editor's save is several events
 	watchFast     = 3 * time.Second        // between checks if the system does not report changes
-	watchSlow     = time.Minute            // between checks if it does: network file systems may miss some
+	watchSlow     = time.Minute            // between checks if it does: it may miss changes on network file systems
 )
 
 // Watch calls changed whenever the manifests in some directories may have changed: one was written,
@@ -46,7 +46,7 @@ type watch struct {
 	open                 func() (*fsnotify.Watcher, error)
 
 	system    *fsnotify.Watcher // nil: not available, so the watch only checks at intervals
-	unwatched map[string]bool   // directories that cannot be watched, which was logged
+	unwatched map[string]bool   // directories that cannot be watched; the log names each of them once
 	seen      [sha256.Size]byte // the hash of the manifests when changed was last called
 }
 
@@ -119,8 +119,8 @@ func (w *watch) errors() <-chan error {
 	return w.system.Errors
 }
 
-// matters ignores writes to files with another extension than manifests: agents may write their own
-// files all day.
+// matters reports whether a manifest may have changed with an event. A write to a file with another
+// extension does not count, because agents may write their own files all day.
 func (w *watch) matters(e fsnotify.Event) bool {
 	return e.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) || filepath.Ext(e.Name) == filepath.Ext(manifestFile)
 }
@@ -150,7 +150,7 @@ func (w *watch) updateWatches() {
 
 func (w *watch) unwatch(dir string) {
 	if err := w.system.Remove(dir); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
-		w.logger.Debug("no longer watching a directory", "path", dir, "err", err)
+		w.logger.Debug("cannot stop watching a directory", "path", dir, "err", err)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestWatchIsQuiet(t *testing.T) {
 	path := writeAgent(t, filepath.Join(dir, "a"), "one")
 	w := startWatch(t, &watch{dirs: []string{dir}})
 	now := time.Now()
-	whole := t.TempDir() // agents come from here in one step: a manifest that is half written is a change
+	whole := t.TempDir() // agents are written here and moved in one step, because a half-written manifest is a change
 	writeFile(t, filepath.Join(dir, "a", "log"), "x")
 	if err := errors.Join(os.Rename(writeAgent(t, filepath.Join(whole, "a"), "one"), path), os.Chtimes(path, now, now),
 		os.Mkdir(filepath.Join(dir, "b"), 0o700)); err != nil {

@@ -37,7 +37,7 @@ func decodePage(data []byte) (page, error) {
 		return pg, errors.New("the current run has no id or attempt, or is over")
 	case pg.Hold != nil && (pg.Hold.Token == "" || !pg.Hold.Holder.Known()):
 		pg.Active, pg.Hold = now.ID, nil
-		return pg, errors.New("it does not say which process makes the current run")
+		return pg, errors.New("the page does not say which process makes the current run")
 	default:
 		pg.Active = now.ID
 	}

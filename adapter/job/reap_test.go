@@ -23,8 +23,8 @@ func needHolders(t *testing.T) {
 	}
 }
 
-// byHandAt claims a manual run.
-func byHandAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
+// claimManualAt claims a manual run.
+func claimManualAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
 	t.Helper()
 	o := newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(minute)*time.Minute), true)
 	c, err := r.claim(t.Context(), o, m, &m.Schedules[0])
@@ -56,7 +56,7 @@ func TestCrash(t *testing.T) {
 			r, m, told := newRunner(s)
 			claimed := func(minute int) *claim {
 				if c.manual {
-					return byHandAt(t, r, m, minute)
+					return claimManualAt(t, r, m, minute)
 				}
 				one, err := claimAt(t.Context(), r, m, minute)
 				if err != nil {
@@ -122,8 +122,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestRemoveTmpIsCareful: with a page that was tampered with, no directory is removed that does not
-// belong to an attempt.
+// TestRemoveTmpIsCareful: removeTmp removes only the directory of an attempt, even if the page was
+// tampered with.
 func TestRemoveTmpIsCareful(t *testing.T) {
 	r, m, _ := newRunner(nil)
 	for name, change := range map[string]func(*hold, string){
@@ -163,7 +163,7 @@ func TestDamagedPage(t *testing.T) {
 			if _, err := p.states.Put(t.Context(), "a/s", []byte(data)); err != nil {
 				t.Fatal(err)
 			}
-			c := byHandAt(t, r, m, 1)
+			c := claimManualAt(t, r, m, 1)
 			if err := c.trySaveResult(t.Context(), Attempt{Number: 1, Result: OK, Ended: time.Now()}, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -185,12 +185,12 @@ func TestClockJumps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, p := openStore(t)
-			s.beat = 1500 * time.Millisecond // a busy machine is late
+			s.beat = 1500 * time.Millisecond // long enough for a busy machine
 			clock := skewed.New(p.beats)
 			p.beats, p.judge = clock, &lease.Judge{TTL: 3 * s.beat}
 			r, m, _ := newRunner(s)
 			r.Holder = lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}
-			c := byHandAt(t, r, m, 1)
+			c := claimManualAt(t, r, m, 1)
 			alive, cancel := context.WithCancelCause(t.Context())
 			stop := c.keepAlive(alive, cancel)
 			clock.Jump(jump)

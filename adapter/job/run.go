@@ -352,7 +352,7 @@ func (c *claim) changeRun(ctx context.Context, f func(*Run, *page)) error {
 	})
 }
 
-// sameProgress reports whether the stored run is as far as r.
+// sameProgress reports whether the stored run has the same id, status and number of attempts as r.
 func (r *Run) sameProgress(stored *Run) bool {
 	return stored != nil && stored.ID == r.ID && stored.Status == r.Status && len(stored.Attempts) == len(r.Attempts)
 }

@@ -92,8 +92,8 @@ func TestAgentEnvironment(t *testing.T) {
 	}
 }
 
-// TestASkippedPreflightIsNoted: the configuration may let an agent run although a preflight failed,
-// but never in silence.
+// TestASkippedPreflightIsNoted: if the configuration lets an agent run although a preflight failed,
+// the output of the run has a warning.
 func TestASkippedPreflightIsNoted(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("lenient", "echo done", "[[preflight]]\nplugin = \"crash\"\n[[preflight]]\nplugin = \"fine\"\n"+hourly)
@@ -268,12 +268,12 @@ func TestPlannedStop(t *testing.T) {
 		}
 	}
 	r.schedule()
-	state := func(far func(job.State) bool) {
+	await := func(reached func(job.State) bool) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			states, err := r.store.States(t.Context())
 			must(t, err)
-			if st, ok := states["long/hourly"]; ok && far(st) {
+			if st, ok := states["long/hourly"]; ok && reached(st) {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -281,7 +281,7 @@ func TestPlannedStop(t *testing.T) {
 			}
 		}
 	}
-	state(func(job.State) bool { return true })
+	await(func(job.State) bool { return true })
 	r.clock.set(time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC))
 	<-began
 	r.stop()
@@ -291,7 +291,7 @@ func TestPlannedStop(t *testing.T) {
 		t.Fatalf("%+v, %v, told %v", runs, err, r.told)
 	}
 	r.schedule()
-	state(func(st job.State) bool { return st.Active == "" })
+	await(func(st job.State) bool { return st.Active == "" })
 	r.stop()
 	<-r.ended
 	run, err := r.store.Run(t.Context(), runs[0].ID)

@@ -193,7 +193,7 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 			return every(p.Delay), nil
 		}
 	}
-	return nil, fmt.Errorf("%q is not within a year", document.Cut(text))
+	return nil, fmt.Errorf("%q runs less than once a year", document.Cut(text))
 }
 
 // plainCronError returns the text of an error of the cron library without the details of its

@@ -211,7 +211,7 @@ func TestBadExpressions(t *testing.T) {
 		"@reboot":                               `unrecognized descriptor`,
 		"@every 5":                              `not a duration: "@every 5"`,
 		"@every 1s":                             `must be at least 1m0s`,
-		"@every 20000h":                         `is not within a year`,
+		"@every 20000h":                         `runs less than once a year`,
 		"0 0 30 2 *":                            `there is no such day: it would never run`,
 		strings.Repeat("1,", 600) + "1 * * * *": `is not a cron expression: spec too long`,
 	} {

@@ -85,7 +85,7 @@ func (l *lineChat) send(ctx context.Context, line string) error {
 	if !expanded {
 		prompt = line
 	}
-	if !expanded && l.drawn(line) {
+	if !expanded && l.unavailable(line) {
 		l.tellf("%s is not available on this terminal, and no message was sent. A space before it sends it to the model; /quit leaves.\n",
 			render.Line(excerpt.Of(strings.Fields(line)[0], 80)))
 		return nil
@@ -99,9 +99,9 @@ func (l *lineChat) send(ctx context.Context, line string) error {
 	return nil
 }
 
-// drawn reports whether a line cannot be used here: it is a command for the shell, a command of the
-// chat on other terminals, or a command that no plugin can take.
-func (l *lineChat) drawn(line string) bool {
+// unavailable reports whether a line cannot be used here: it is a command for the shell, a command
+// of the chat on other terminals, or a command that no plugin can take.
+func (l *lineChat) unavailable(line string) bool {
 	name, near := tui.CommandOf(line)
 	return strings.HasPrefix(line, "!") || name != "" && (name == near || !l.talk.Intercepts())
 }

@@ -24,7 +24,8 @@ edit the file so that it never contains a mistake.`
 	return cmd
 }
 
-// configDirs is located with an absolute path of the configuration file.
+// configDirs returns the directories that located returns, with an absolute path of the
+// configuration file.
 func (a *app) configDirs() (config.Dirs, error) {
 	dirs, err := a.located()
 	if err == nil {

@@ -107,7 +107,7 @@ func eventResult(ctx context.Context, point hook.Point, out *hook.Outcome, err e
 // parseEvent reads {"point", "data"}. data is optional.
 func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error) {
 	if line.err != nil {
-		return "", nil, usage("", "line %d: %w", number, line.err)
+		return "", nil, usage("write each event on one line, of at most 64 MiB", "line %d: %w", number, line.err)
 	}
 	object, err := rawjson.Parse(line.text)
 	if err != nil {

@@ -286,11 +286,11 @@ func (a *app) installedTarget(host *pluginhost.Host, found []pluginhost.Candidat
 		return conformance.Server(name, command, environ, a.workDir()), err
 	}
 	i := slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
-		return bears(c, name, c.Name, c.Place) && (only == "" || only == c.Dialect)
+		return isNamed(c, name, c.Name, c.Place) && (only == "" || only == c.Dialect)
 	})
 	if i < 0 { // no file or directory has the name, so look for a plugin that calls itself so
 		i = slices.IndexFunc(found, func(c pluginhost.Candidate) bool {
-			return bears(c, name, c.Called) && (only == "" || only == c.Dialect)
+			return isNamed(c, name, c.Called) && (only == "" || only == c.Dialect)
 		})
 	}
 	if i < 0 {

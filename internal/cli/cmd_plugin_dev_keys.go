@@ -134,11 +134,12 @@ func (k *devDesk) runUnlessBusy(what string, do func()) bool {
 func (k *devDesk) send(ctx context.Context, c plugindev.Command) {
 	sent := k.runUnlessBusy(c.Verb+" "+c.Name, func() { _ = k.session.Do(ctx, c) }) // events report what went wrong
 	if !sent {
-		k.markSent("a command is still running: wait for it, or press r to restart the plugin")
+		k.printRemark("a command is still running: wait for it, or press r to restart the plugin")
 	}
 }
 
-func (k *devDesk) markSent(text string) {
+// printRemark shows a remark of Patchbay among the events.
+func (k *devDesk) printRemark(text string) {
 	k.console.Print(func(o render.Options) []string { return []string{o.Paint(render.StyleDim, text)} })
 }
 
@@ -168,7 +169,7 @@ func (k *devDesk) choices() []string {
 		labels = append(labels, label)
 	}
 	if len(labels) == 0 {
-		k.markSent("nothing can be sent: the plugin does not work, or has no hooks and no tools")
+		k.printRemark("nothing can be sent: the plugin does not work, or has no hooks and no tools")
 	}
 	return labels
 }
@@ -198,7 +199,7 @@ func (k *devDesk) toggle(context.Context, int) {
 	k.verbose = !k.verbose
 	now := k.verbose
 	k.mu.Unlock()
-	k.markSent(map[bool]string{true: "messages are shown whole from now on", false: "messages are shown on one line from now on"}[now])
+	k.printRemark(map[bool]string{true: "messages are shown whole from now on", false: "messages are shown on one line from now on"}[now])
 }
 
 // editLast opens the last payload in the user's editor.

@@ -71,7 +71,8 @@ func (a *app) sourceOptions() (plugininstall.Options, error) {
 	return o, nil
 }
 
-// dirs is located for commands to which the file of --config must exist.
+// dirs returns the directories that located returns, or an error if the file of --config does not
+// exist.
 func (a *app) dirs() (config.Dirs, error) {
 	if err := a.checkPlaces(); err != nil {
 		return config.Dirs{}, err
@@ -154,15 +155,15 @@ func (a *app) choose(ctx context.Context, f *plugininstall.Fetched, opts install
 func chosenByName(f *plugininstall.Fetched, names []string) ([]plugininstall.Plugin, error) {
 	var chosen []plugininstall.Plugin
 	for _, name := range names {
-		meantOnes := f.Meant(name)
-		switch len(meantOnes) {
+		found := f.Meant(name)
+		switch len(found) {
 		case 0:
 			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("the source has no plugin %s", name),
 				fix: suggestName(name, ids(f.Plugins), "it has "+strings.Join(ids(f.Plugins), ", "))}
 		case 1:
-			chosen = append(chosen, meantOnes[0])
+			chosen = append(chosen, found[0])
 		default:
-			return nil, usage("write DIALECT:NAME", "several plugins are called %s: %s", name, strings.Join(ids(meantOnes), ", "))
+			return nil, usage("write DIALECT:NAME", "several plugins are called %s: %s", name, strings.Join(ids(found), ", "))
 		}
 	}
 	return chosen, nil

@@ -118,11 +118,12 @@ func noKnob(p *pluginhost.PluginDetail, key string) error {
 	for _, k := range p.Knobs {
 		keys = append(keys, k.Key)
 	}
-	fix := "the plugin has no knobs"
-	if len(keys) > 0 {
-		fix = suggestName(key, keys, "it has "+strings.Join(keys, ", "))
+	if len(keys) == 0 {
+		return withFix(fmt.Errorf("plugin %s: knob %s: %w: it has no knobs", p.Name, key, pluginhost.ErrNotFound),
+			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
 	}
-	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, pluginhost.ErrNotFound), fix)
+	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, pluginhost.ErrNotFound),
+		suggestName(key, keys, "it has "+strings.Join(keys, ", ")))
 }
 
 // knobValue parses a value as it is typed: a text needs no quotes, and a value of an enum may be

@@ -211,7 +211,7 @@ func takenFor(of, path string) (message, fix string) {
 		"`chmod -x " + program.Quote(path) + "`, and try again"
 }
 
-// warnTakenFor warns of such a plugin.
+// warnTakenFor warns of a python plugin that is taken for one of another dialect.
 func (a *app) warnTakenFor(t conformance.Target) {
 	if message, fix := takenFor(t.Dialect, t.Path); message != "" {
 		a.logger().Warn(t.Path+": "+message, "fix", fix)

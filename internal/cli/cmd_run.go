@@ -170,7 +170,8 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 	return w.tell()
 }
 
-// tell returns the program's result as JSON for plugins. It stores what they read there in told.
+// tell returns the program's result as JSON for plugins, and stores the result as they read it in
+// told.
 func (w *wrapped) tell() (json.RawMessage, error) {
 	text, err := rawjson.Marshal(w.ran)
 	if err != nil {

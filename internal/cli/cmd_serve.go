@@ -56,7 +56,8 @@ written to the service's file: put them into secrets.toml.`,
   patchbay serve --install --model anthropic:claude-sonnet-4-5
   patchbay serve --uninstall
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
-		Annotations: exits(exit{exitOK, "the daemon was told to end"}, exit{exitFailed, "the daemon could not listen, or there is no systemd or launchd for --install"},
+		Annotations: exits(exit{exitOK, "the daemon was told to end"}, exit{exitFailed, "the daemon could not listen, there is no systemd or launchd for --install, or --uninstall did not end the daemon"},
+			exit{exitNotFound, "--uninstall: the daemon is not installed"},
 			exit{exitConfig, "the configuration has an error"}, exit{exitTaken, "another program uses the address, or a daemon is running already"},
 			exit{exitInterrupted, "interrupted before the daemon had started"}),
 		Args: refuseArguments,

@@ -65,7 +65,7 @@ func sessionHosts() []string {
 
 func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error {
 	if opts.limit < 1 {
-		return usage("", "--limit %d: want at least 1", opts.limit)
+		return usage("leave it out to see the last 20 sessions", "--limit %d: want at least 1", opts.limit)
 	}
 	q := session.Query{Host: opts.host, Limit: opts.limit}
 	if err := checkHost(opts.host); err != nil {
@@ -127,7 +127,7 @@ func (a *app) showSessions(list []session.Summary, more bool, q session.Query) e
 	return nil
 }
 
-// noSessions says which sessions were not found.
+// noSessions says which sessions were not found, and how such a session begins.
 func (a *app) noSessions(q session.Query) string {
 	text := "No session"
 	if q.Host != "" {
@@ -136,7 +136,13 @@ func (a *app) noSessions(q session.Query) string {
 	if q.WorkingDir != "" {
 		text += " in " + a.place(q.WorkingDir)
 	}
-	return text + " yet. `patchbay chat` begins one."
+	switch q.Host {
+	case "", session.FromChat:
+		return text + " yet. `patchbay chat` begins one."
+	case session.FromHTTP:
+		return text + " yet. POST /session to `patchbay serve` begins one."
+	}
+	return fmt.Sprintf("%s yet. A session in %s is listed if its hooks were installed before: `patchbay hook install %s`.", text, q.Host, q.Host)
 }
 
 func sessionCells(s *session.Summary, id, home string, now time.Time) []render.Cell {

@@ -110,7 +110,7 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 		return err
 	}
 	if opts.limit < 1 {
-		return usage("", "--limit %d: want at least 1", opts.limit)
+		return usage("leave it out to export the newest 10000 events", "--limit %d: want at least 1", opts.limit)
 	}
 	if opts.recording != "" {
 		return a.exportRecording(ctx, opts.recording, q)

@@ -120,7 +120,7 @@ also works while a daemon runs.`,
 				return err
 			}
 			if page.Limit < 1 {
-				return usage("", "--limit %d: want at least 1", page.Limit)
+				return usage("leave it out to see the last 20 events", "--limit %d: want at least 1", page.Limit)
 			}
 			return a.withJournal(cmd.Context(), func(j *journal.Journal) error { return a.listTraces(cmd, j, q, page) })
 		},

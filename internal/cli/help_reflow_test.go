@@ -63,10 +63,10 @@ func TestHelpFits(t *testing.T) {
 		}
 	}
 	if got, want := wrapHanging("    1  it could not be\n    2  usage", 20, 7), "    1  it could not\n       be\n    2  usage"; got != want {
-		t.Errorf("hung is %q", got)
+		t.Errorf("wrapped text is %q", got)
 	}
 	long := strings.Repeat("word ", 13) + "\nand so on.\n\nA list:\n  one\n  two"
 	if got, want := joinParagraphs(long), strings.Repeat("word ", 13)+" and so on.\n\nA list:\n  one\n  two"; got != want {
-		t.Errorf("unbroken is %q", got)
+		t.Errorf("joined paragraphs are %q", got)
 	}
 }

@@ -136,7 +136,7 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.
 	var known []string
 	guess := func(c pluginhost.Candidate) bool {
 		known = append(known, c.Name)
-		return bears(c, name, c.Name, c.Place, c.Called) || trimExt(filepath.Base(c.Path)) == name
+		return isNamed(c, name, c.Name, c.Place, c.Called) || trimExt(filepath.Base(c.Path)) == name
 	}
 	asked := false
 	err := a.withHost(ctx, guess, func(h *pluginhost.Host) error {
@@ -177,8 +177,8 @@ func (a *app) withRivals(ctx context.Context, name string, use func(*pluginhost.
 	return a.withHost(ctx, func(c pluginhost.Candidate) bool { return c.Dialect == namedWhenRun }, use)
 }
 
-// bears reports whether name is one of these names of a plugin. It may be DIALECT:NAME.
-func bears(c pluginhost.Candidate, name string, names ...string) bool {
+// isNamed reports whether name is one of the given names of a plugin. It may be DIALECT:NAME.
+func isNamed(c pluginhost.Candidate, name string, names ...string) bool {
 	return slices.ContainsFunc(names, func(own string) bool { return own != "" && (own == name || c.Dialect+":"+own == name) })
 }
 

@@ -76,7 +76,7 @@ func readCapped(r io.Reader, f jsonFlag) (json.RawMessage, error) {
 		return nil, usage("", "--%s: %w", f.name, err)
 	}
 	if len(data) > maxInput {
-		return nil, usage("", "--%s: %s has more than %d MiB", f.name, f.source(), maxInput>>20)
+		return nil, usage("send a smaller object", "--%s: %s has more than %d MiB", f.name, f.source(), maxInput>>20)
 	}
 	return data, nil
 }

@@ -172,35 +172,71 @@ func (a *app) secrets() *config.Secrets {
 	return secrets
 }
 
+// installedUnit returns the service that install wrote on this system.
+func (a *app) installedUnit(goos string) (unit, error) {
+	notInstalled := func(format string, args ...any) error {
+		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: "+format, args...), fix: "`patchbay serve stop` ends a running daemon"}
+	}
+	dirs, err := config.Locate(a.getenv, goos)
+	if err != nil {
+		return unit{}, err
+	}
+	u, err := a.unit(goos, dirs, nil)
+	if errors.Is(err, errNoServices) {
+		return unit{}, notInstalled("Patchbay installs services of systemd and launchd only, not on %s", goos)
+	}
+	if err != nil {
+		return unit{}, err
+	}
+	err = checkOwnUnit(u.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return unit{}, notInstalled("there is no %s", u.path)
+	}
+	return u, err
+}
+
 // uninstall ends the service, and removes its file.
 func (a *app) uninstall(ctx context.Context) error {
-	u, err := a.plannedUnit(serveFlags{})
+	u, err := a.installedUnit(runtime.GOOS)
 	if err != nil {
-		return err
-	}
-	if err := checkOwnUnit(u.path); errors.Is(err, fs.ErrNotExist) {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: there is no %s", u.path), fix: "`patchbay serve stop` ends a running daemon"}
-	} else if err != nil {
 		return err
 	}
 	svc := a.services()
 	defer svc.close()
+	var notEnded error
 	for _, command := range u.end {
-		if err := svc.run(ctx, command); err != nil { // without the file it does not start again
-			a.logger().Warn("the service may still be running", "command", strings.Join(command, " "), "err", err)
-		}
+		notEnded = errors.Join(notEnded, svc.run(ctx, command))
 	}
-	if err := os.Remove(u.path); err != nil {
+	if err := os.Remove(u.path); err != nil { // without its file the service does not start again
 		return err
 	}
 	if err := svc.run(ctx, u.reload); len(u.reload) > 0 && err != nil {
 		a.logger().Warn("cannot make the system forget the service", "command", strings.Join(u.reload, " "), "err", err)
+	}
+	if notEnded != nil {
+		if err := a.checkEnded(ctx, u, notEnded); err != nil {
+			return err
+		}
 	}
 	if a.flags.json {
 		return a.printJSON(map[string]string{"removed": u.path})
 	}
 	a.sayf("The daemon has ended, and does not start at login any more: removed %s\n", a.place(u.path))
 	return nil
+}
+
+// checkEnded returns an error if a daemon is running after the service manager failed to end it.
+func (a *app) checkEnded(ctx context.Context, u unit, failure error) error {
+	s, err := a.daemonStatus(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("removed %s, but cannot find out whether the daemon has ended: %w", u.path, errors.Join(failure, err))
+	case s == nil || s.Hooks:
+		a.logger().Warn("the service manager reported an error, but no daemon is running", "err", failure)
+		return nil
+	}
+	return &problem{kind: kindFailed, err: fmt.Errorf("removed %s, but the daemon is still running (process %d): %w", u.path, s.PID, failure),
+		fix: "end it with `patchbay serve stop`"}
 }
 
 // maxUnit limits the size of a unit file. It is more than any unit has.

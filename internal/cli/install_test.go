@@ -58,6 +58,12 @@ func TestUnit(t *testing.T) {
 			t.Error("no error")
 		}
 	})
+	t.Run("on another system nothing is installed", func(t *testing.T) {
+		_, err := (&app{IO: newConsole(t).IO}).installedUnit("plan9")
+		if err == nil || statedKind(err) != kindNotFound || !strings.HasPrefix(err.Error(), "the daemon is not installed: ") || strings.Contains(err.Error()+fixOf(err), "--install") {
+			t.Errorf("%v, fix: %s", err, fixOf(err))
+		}
+	})
 	t.Run("a value cannot add a line", func(t *testing.T) {
 		if _, err := a.unit("linux", dirs, a.serveCommand("/p", serveFlags{model: modelFlags{model: "a:b\nExecStartPre=/bin/evil"}})); err == nil {
 			t.Error("no error")
@@ -80,7 +86,8 @@ func TestUnit(t *testing.T) {
 	})
 }
 
-// TestAnInstalledServiceAt80Columns: the terminal need not break a line, least of all in a word.
+// TestAnInstalledServiceAt80Columns: no line is wider than the terminal, which would break the line
+// within a word.
 func TestAnInstalledServiceAt80Columns(t *testing.T) {
 	c := newConsole(t, "NO_COLOR=1", "ANTHROPIC_API_KEY=x")
 	c.Width, c.OutTTY = 80, true

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -48,9 +49,12 @@ func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error
 	case "darwin":
 		return launchdUnit(dirs, command, env), nil
 	}
-	return unit{}, &problem{kind: kindFailed, err: fmt.Errorf("--install supports systemd and launchd, not %s; nothing was written", goos),
+	return unit{}, &problem{kind: kindFailed, err: fmt.Errorf("%w: want systemd or launchd, not %s; nothing was written", errNoServices, goos),
 		fix: "run `patchbay serve` from a service manager of your own"}
 }
+
+// errNoServices is returned on a system for which Patchbay cannot write a service.
+var errNoServices = errors.New("cannot install a service")
 
 func (a *app) systemdUnit(dirs config.Dirs, command, env, keys []string) unit {
 	base := a.getenv("XDG_CONFIG_HOME")

@@ -60,6 +60,9 @@ func TestUsageErrorsAreSentences(t *testing.T) {
 		"plugin trust nosuch":             "error: plugin nosuch: not found\n  fix: `patchbay plugin list` lists the plugins",
 		"chat -p x --resume nosuch":       "error: session not found: \"nosuch\"\n  fix: `patchbay session list` lists the sessions; without --resume a new one begins",
 		"chat -p x --script nowhere.yaml": "nowhere.yaml: no such file or directory\n  fix: name a path that exists",
+		"session list -n 0":               "error: --limit 0: want at least 1\n  fix: leave it out to see the last 20 sessions",
+		"trace list -n 0":                 "error: --limit 0: want at least 1\n  fix: leave it out to see the last 20 events",
+		"trace export --limit 0":          "error: --limit 0: want at least 1\n  fix: leave it out to export the newest 10000 events",
 		"engine backup /nowhere/x":        "error: write /nowhere/x: no such file or directory\n  fix: name a path that exists",
 	} {
 		c := newConsole(t)

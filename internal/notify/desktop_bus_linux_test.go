@@ -19,7 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// A shown is a notification that a desktop was asked for.
+// A shown is a notification that a desktop was asked to show.
 type shown struct {
 	App, Icon, Title, Body string
 	Hints                  map[string]any
@@ -70,8 +70,8 @@ func (s *screen) last(t *testing.T) shown {
 	return all[len(all)-1]
 }
 
-// becomes changes the capabilities of the desktop.
-func (s *screen) becomes(can ...string) {
+// setCapabilities changes the capabilities of the desktop.
+func (s *screen) setCapabilities(can ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.can = can
@@ -165,7 +165,7 @@ func TestDesktopOnTheBus(t *testing.T) {
 		}
 	})
 	t.Run("a desktop that reads no markup gets the text as it is", func(t *testing.T) {
-		screen.becomes("body")
+		screen.setCapabilities("body")
 		if err := m.notifier(t, Desktop, nil).Send(t.Context(), Message{Title: "t", Body: "1 < 2"}); err != nil {
 			t.Fatal(err)
 		}

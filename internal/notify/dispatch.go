@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Route is one [[notifiers]] entry of an agent.
+// A Route leads to one recipient of messages, such as a [[notifiers]] entry of an agent.
 type Route struct {
 	Name   string // unique and stable within the agent: rate limits are stored under it
 	Sender Sender
@@ -60,8 +60,8 @@ type DispatchOptions struct {
 // A Dispatch sends messages in the background, best effort. Callers never wait for it, and a
 // failure never reaches a run. Failures are logged and counted.
 //
-// The messages of one agent through one route are sent one after another, so that "given up" does
-// not overtake "attempt 3 failed". A Dispatch is safe for concurrent use.
+// The messages of one schedule of an agent through one route are sent one after another, so that
+// "given up" does not overtake "attempt 3 failed". A Dispatch is safe for concurrent use.
 type Dispatch struct {
 	o      DispatchOptions
 	ctx    context.Context // for every sending; ends when the context of Close does

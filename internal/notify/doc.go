@@ -2,7 +2,7 @@
 // Slack, ntfy, Pushover or Telegram. These are the built-in drivers of a manifest's [[notifiers]].
 //
 // The package reads only a driver's own keys of a manifest. It knows messages about agents, not
-// agents. It does not have the driver "plugin": the hub calls plugins, and a caller that wants the
+// agents. It does not have the driver "plugin": the host calls plugins, and a caller that wants the
 // same rate limits for them wraps them in a [Sender]. Messages that wait are lost when the process
 // ends, since delivery is best effort.
 //

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSlack(t *testing.T) {
-	e, s := serve(t, answer{status: 200, body: "ok"}), newStage(map[string]string{"HOOK": "hush-hush"})
+	e, s := serve(t, answer{status: 200, body: "ok"}), newTestOptions(map[string]string{"HOOK": "hush-hush"})
 	n := s.notifier(t, Slack, map[string]any{
 		"driver": "slack", "events": []any{"given_up"}, "rate_limit_minutes": int64(5),
 		"webhook_url": e.URL + "/services/${HOOK}", "channel": "#alerts", "username": "agents", "icon_emoji": ":robot_face:",
@@ -63,7 +63,7 @@ func TestSlack(t *testing.T) {
 }
 
 func TestNtfy(t *testing.T) {
-	e, s := serve(t), newStage(map[string]string{"TOKEN": "tok-en\n"})
+	e, s := serve(t), newTestOptions(map[string]string{"TOKEN": "tok-en\n"})
 	n := s.notifier(t, Ntfy, map[string]any{
 		"topic": "my-topic", "base_url": e.URL + "/sub/", "token": "${TOKEN}", "priority": int64(4),
 		"title": "nightly\r\nX-Evil: 1", "tags": []any{"warning", "skull"},
@@ -124,7 +124,7 @@ func TestNtfy(t *testing.T) {
 }
 
 func TestPushover(t *testing.T) {
-	e, s := serve(t, answer{status: 200, body: `{"status":1,"request":"x"}`}), newStage(nil)
+	e, s := serve(t, answer{status: 200, body: `{"status":1,"request":"x"}`}), newTestOptions(nil)
 	n := s.notifier(t, Pushover, map[string]any{"token": "app-token", "user": "user-key", "priority": 2.0, "base_url": e.URL})
 
 	t.Run("a message is one form", func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestPushover(t *testing.T) {
 }
 
 func TestTelegram(t *testing.T) {
-	e, s := serve(t, answer{status: 200, body: `{"ok":true}`}), newStage(map[string]string{"BOT": "12345:bot-token"})
+	e, s := serve(t, answer{status: 200, body: `{"ok":true}`}), newTestOptions(map[string]string{"BOT": "12345:bot-token"})
 	settings := map[string]any{
 		"bot_token": "${BOT}", "chat_id": int64(-1001), "parse_mode": "MarkdownV2", "disable_notification": true, "base_url": e.URL,
 	}

@@ -105,7 +105,7 @@ type remote struct {
 	secrets scrubber
 	log     *slog.Logger
 	wait    func(ctx context.Context, d time.Duration) error
-	warned  sync.Once // that messages are sent unencrypted
+	warned  sync.Once // for the warning that messages are sent unencrypted
 
 	message func(m Message, v view) request // builds the request of the driver
 	probe   request                         // the request of Reach, which sends no message
@@ -309,7 +309,7 @@ func client(c *http.Client) *http.Client {
 		case from.URL.Scheme == "https" && to.URL.Scheme != "https":
 			return errors.New("redirected to plain HTTP, which is not followed")
 		case to.Method != from.Method:
-			return errors.New("redirected so that the message would be lost: is the address right?")
+			return errors.New("redirected with another method, which would lose the message: check the address")
 		case len(via) >= maxTries:
 			return errors.New("redirected too often")
 		}

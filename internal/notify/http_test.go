@@ -13,7 +13,7 @@ import (
 )
 
 // toEndpoint returns a notifier whose service is an endpoint.
-func toEndpoint(t *testing.T, s *stage, e *endpoint) Notifier {
+func toEndpoint(t *testing.T, s *testOptions, e *endpoint) Notifier {
 	t.Helper()
 	return s.notifier(t, Slack, map[string]any{"webhook_url": e.URL + "/hook/hush-hush"})
 }
@@ -35,7 +35,7 @@ func TestRetries(t *testing.T) {
 		{"4xx is final", []answer{{status: 404}}, false, nil},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			e, s := serve(t, c.answers...), newStage(nil)
+			e, s := serve(t, c.answers...), newTestOptions(nil)
 			err := toEndpoint(t, s, e).Send(t.Context(), failed())
 			if (err == nil) != c.taken || !slices.Equal(s.waits, c.waits) {
 				t.Errorf("got %v after waits %v", err, s.waits)
@@ -46,7 +46,7 @@ func TestRetries(t *testing.T) {
 		})
 	}
 	t.Run("a service that cannot be reached is tried again", func(t *testing.T) {
-		e, s := serve(t), newStage(nil)
+		e, s := serve(t), newTestOptions(nil)
 		n := toEndpoint(t, s, e)
 		e.Close()
 		err := n.Send(t.Context(), failed())
@@ -56,7 +56,7 @@ func TestRetries(t *testing.T) {
 		hasNone(t, "the error", err.Error(), "hush-hush")
 	})
 	t.Run("after a connection that broke there is no second try: the message may have arrived", func(t *testing.T) {
-		s := newStage(nil)
+		s := newTestOptions(nil)
 		srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 		defer srv.Close()
 		n := s.notifier(t, Slack, map[string]any{"webhook_url": srv.URL + "/hook/hush-hush"})
@@ -66,7 +66,7 @@ func TestRetries(t *testing.T) {
 	})
 	t.Run("the caller's context ends the sending", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := newStage(nil)
+		s := newTestOptions(nil)
 		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
 			cancel()
@@ -92,7 +92,7 @@ func TestRedirects(t *testing.T) {
 		{"a POST that would become a GET is not followed", "/moved", 302, false},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			e, s := serve(t, answer{status: c.status, header: map[string]string{"Location": c.to}}), newStage(nil)
+			e, s := serve(t, answer{status: c.status, header: map[string]string{"Location": c.to}}), newTestOptions(nil)
 			err := toEndpoint(t, s, e).Send(t.Context(), failed())
 			if (err == nil) != c.taken {
 				t.Errorf("got %v", err)
@@ -106,7 +106,7 @@ func TestRedirects(t *testing.T) {
 		})
 	}
 	t.Run("a redirect of the front page proves that the host is there", func(t *testing.T) {
-		e, s := serve(t, answer{status: 302, header: map[string]string{"Location": elsewhere.URL}}), newStage(nil)
+		e, s := serve(t, answer{status: 302, header: map[string]string{"Location": elsewhere.URL}}), newTestOptions(nil)
 		if err := toEndpoint(t, s, e).Reach(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -125,7 +125,7 @@ func TestServiceErrors(t *testing.T) {
 		{"escape sequences are removed first", "/hook/hush\x1b[0m-hush\x07", `notifier slack: 403 forbidden: "***"`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			e, s := serve(t, answer{status: 403, body: c.body}), newStage(nil)
+			e, s := serve(t, answer{status: 403, body: c.body}), newTestOptions(nil)
 			err := toEndpoint(t, s, e).Send(t.Context(), failed())
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
@@ -133,13 +133,13 @@ func TestServiceErrors(t *testing.T) {
 		})
 	}
 	t.Run("a long text is read and shown in part", func(t *testing.T) {
-		e, s := serve(t, answer{status: 400, body: strings.Repeat("x", 1<<20)}), newStage(nil)
+		e, s := serve(t, answer{status: 400, body: strings.Repeat("x", 1<<20)}), newTestOptions(nil)
 		if err := toEndpoint(t, s, e).Send(t.Context(), failed()); err == nil || len(err.Error()) > 400 {
 			t.Errorf("got %.500v", err)
 		}
 	})
 	t.Run("the text is not shown if a secret is too short to be found in it", func(t *testing.T) {
-		e, s := serve(t, answer{status: 400, body: "no bot abc"}), newStage(map[string]string{"T": "abc"})
+		e, s := serve(t, answer{status: 400, body: "no bot abc"}), newTestOptions(map[string]string{"T": "abc"})
 		n := s.notifier(t, Telegram, map[string]any{"bot_token": "${T}", "chat_id": "1", "base_url": e.URL})
 		if err := n.Send(t.Context(), failed()); err == nil || strings.Contains(err.Error(), "abc") {
 			t.Errorf("got %v", err)
@@ -156,7 +156,7 @@ func TestUnencrypted(t *testing.T) {
 			t.Errorf("%s: got %v", address, got)
 		}
 	}
-	n := newStage(nil).notifier(t, Ntfy, map[string]any{"topic": "abcd", "base_url": "http://ntfy.example"})
+	n := newTestOptions(nil).notifier(t, Ntfy, map[string]any{"topic": "abcd", "base_url": "http://ntfy.example"})
 	if notes := n.Describe(failed()).Notes; len(notes) != 1 {
 		t.Errorf("a preview does not say so: %q", notes)
 	}

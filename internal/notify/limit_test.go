@@ -34,9 +34,9 @@ type timedEvent struct {
 
 func TestLimiter(t *testing.T) {
 	for _, c := range []struct {
-		rule  string
-		every time.Duration
-		story []timedEvent
+		rule   string
+		every  time.Duration
+		events []timedEvent
 	}{
 		{"without a limit everything is sent", 0, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:00:01", AttemptFailed, true, 0},
@@ -72,7 +72,7 @@ func TestLimiter(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			clock := &clock{}
-			play(t, NewLimiter(InMemory(), clock.now), clock, c.every, c.story)
+			askAbout(t, NewLimiter(InMemory(), clock.now), clock, c.every, c.events)
 		})
 	}
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
@@ -137,10 +137,10 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
-// play asks a limiter about events, in order.
-func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []timedEvent) {
+// askAbout asks a limiter about events, in order, and checks its decisions.
+func askAbout(t *testing.T, l *Limiter, c *clock, every time.Duration, events []timedEvent) {
 	t.Helper()
-	for _, h := range story {
+	for _, h := range events {
 		c.set(t, h.at)
 		q := LimitRequest{Key: "agent", Event: h.event, Every: every}
 		a, err := l.Allow(t.Context(), q)
@@ -182,9 +182,9 @@ func TestMarksInABucket(t *testing.T) {
 	}
 	t.Run("another limiter on the same bucket remembers", func(t *testing.T) {
 		clock := &clock{}
-		story := []timedEvent{{"10:00:00", Success, true, 0}, {"10:30:00", Success, false, 0}, {"11:00:00", Success, true, 1}}
-		for i := range story {
-			play(t, NewLimiter(InBucket(b), clock.now), clock, time.Hour, story[i:i+1])
+		events := []timedEvent{{"10:00:00", Success, true, 0}, {"10:30:00", Success, false, 0}, {"11:00:00", Success, true, 1}}
+		for i := range events {
+			askAbout(t, NewLimiter(InBucket(b), clock.now), clock, time.Hour, events[i:i+1])
 		}
 	})
 	t.Run("changes at the same time are all kept", func(t *testing.T) {

@@ -45,7 +45,7 @@ type answer struct {
 	body   string
 }
 
-// An endpoint is a service on loopback. It plays its answers, and after them it answers 200.
+// An endpoint is a service on loopback. It gives its answers in order, and then answers 200.
 type endpoint struct {
 	*httptest.Server
 	mu      sync.Mutex // protects the fields below
@@ -94,15 +94,15 @@ func (e *endpoint) only(t *testing.T) received {
 	return got[0]
 }
 
-// A stage holds the options of a test, the log, and the pauses.
-type stage struct {
+// A testOptions holds the options of a test, the log, and the pauses.
+type testOptions struct {
 	Options
 	logs  bytes.Buffer
 	waits []time.Duration // the pauses between tries, which are skipped
 }
 
-func newStage(variables map[string]string) *stage {
-	s := &stage{}
+func newTestOptions(variables map[string]string) *testOptions {
+	s := &testOptions{}
 	s.Lookup = func(name string) (string, bool) { v, ok := variables[name]; return v, ok }
 	s.Logger = slog.New(slog.NewTextHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.wait = func(ctx context.Context, d time.Duration) error {
@@ -113,7 +113,7 @@ func newStage(variables map[string]string) *stage {
 }
 
 // notifier calls New, and fails the test on an error.
-func (s *stage) notifier(t *testing.T, driver string, settings map[string]any) Notifier {
+func (s *testOptions) notifier(t *testing.T, driver string, settings map[string]any) Notifier {
 	t.Helper()
 	n, err := New(driver, settings, s.Options)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// The built-in drivers. A manifest may also have the driver "plugin", which the hub calls.
+// The built-in drivers. A manifest may also have the driver "plugin", which the host calls.
 const (
 	Desktop  = "desktop"
 	IMessage = "imessage"
@@ -115,7 +115,7 @@ func builders() map[string]builder {
 
 func unknownDriver(driver string) error {
 	if driver == "plugin" {
-		return errors.New("notifier plugin: plugins are called through the hub, not as a built-in driver")
+		return errors.New("notifier plugin: it is not a built-in driver: the host calls plugins")
 	}
 	return fmt.Errorf("unknown notifier driver %.64q (%s)", driver, nearest.Suggest(driver, Drivers()))
 }

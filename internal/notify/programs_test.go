@@ -61,15 +61,15 @@ func newGroup(t testing.TB) *proc.Group {
 	return g
 }
 
-// A machine is a stage with fake programs on its PATH.
+// A machine is a testOptions with fake programs on its PATH.
 type machine struct {
-	*stage
+	*testOptions
 	home string
 }
 
 func newMachine(t *testing.T, system string, programs ...string) *machine {
 	t.Helper()
-	m := &machine{stage: newStage(map[string]string{"TO": "hush-hush"}), home: t.TempDir()}
+	m := &machine{testOptions: newTestOptions(map[string]string{"TO": "hush-hush"}), home: t.TempDir()}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestSecretsNeverShow(t *testing.T) {
 		Telegram: {"bot_token": "${BOT}", "chat_id": "${CHAT}", "base_url": "URL"},
 	} {
 		t.Run(driver, func(t *testing.T) {
-			e, s := serve(t), newStage(variables)
+			e, s := serve(t), newTestOptions(variables)
 			n := s.notifier(t, driver, at(e.URL, settings))
 			for _, status := range []int{400, 500} {
 				echo(e, n, status)
@@ -41,7 +41,7 @@ func TestSecretsNeverShow(t *testing.T) {
 		IMessage: {"to": "${TO}"},
 	} {
 		t.Run(driver, func(t *testing.T) {
-			s := newStage(variables)
+			s := newTestOptions(variables)
 			s.Procs, s.System, s.Environ = newGroup(t), "darwin", []string{}
 			n := s.notifier(t, driver, settings)
 			shown := fmt.Sprintf("%v %+v %v", n.Send(t.Context(), failed()), n.Describe(failed()), n.Reach(t.Context()))

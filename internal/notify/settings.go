@@ -129,7 +129,7 @@ func (s *settings) secret(key string) text {
 		return text{faulty: t.faulty, unexpanded: t.unexpanded}
 	}
 	if strings.ContainsFunc(t.value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		s.Bad(key, "", "has characters that are not allowed")
+		s.Bad(key, "remove spaces, line ends and characters that are not ASCII", "has characters that are not allowed")
 	}
 	t.shown = mask
 	s.secrets = append(s.secrets, t.value)
@@ -211,7 +211,7 @@ func (s *settings) address(key, fallback string) text {
 		return text{}
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		s.Bad(key, "", "must be a plain URL, without user, ? and #")
+		s.Bad(key, "write only https://HOST, with a port and a path if needed", "must be a plain URL, without user, ? and #")
 	}
 	t.value, t.shown = strings.TrimRight(t.value, "/"), strings.TrimRight(t.shown, "/")
 	return t

@@ -113,7 +113,7 @@ func TestSettings(t *testing.T) {
 		{"an expiry is not negative", Desktop, with(desktop, "expire_ms", int64(-1)), "expire_ms: -1 is out of range; write a number from 0"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			s := newStage(map[string]string{"HUSH": "hush-hush"})
+			s := newTestOptions(map[string]string{"HUSH": "hush-hush"})
 			s.Procs, s.System = newGroup(t), "linux"
 			_, err := New(c.driver, c.settings, s.Options)
 			if _, ok := errors.AsType[*SettingsError](err); !ok || !strings.Contains(err.Error(), c.want) {
@@ -131,7 +131,7 @@ func TestNew(t *testing.T) {
 		}
 	})
 	t.Run("plugin is not a built-in driver", func(t *testing.T) {
-		if _, err := New("plugin", nil, Options{}); err == nil || !strings.Contains(err.Error(), "hub") {
+		if _, err := New("plugin", nil, Options{}); err == nil || !strings.Contains(err.Error(), "the host calls plugins") {
 			t.Errorf("got %v", err)
 		}
 	})

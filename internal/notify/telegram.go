@@ -20,7 +20,7 @@ func newTelegram(s *settings) maker {
 	base := s.address("base_url", "https://api.telegram.org")
 	token, chat := s.required("bot_token", s.secret("bot_token")), s.required("chat_id", s.word("chat_id"))
 	if strings.ContainsAny(token.value, "/?#%") { // the token becomes part of the path
-		s.Bad("bot_token", "", "has characters that are not allowed")
+		s.Bad("bot_token", "write only the token, without the address that contains it", "has characters that are not allowed")
 	}
 	mode := s.oneOf("parse_mode", "HTML", "MarkdownV2", "Markdown")
 	silent := s.Bool("disable_notification", false)
