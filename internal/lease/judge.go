@@ -28,7 +28,7 @@ const (
 type Judge struct {
 	TTL time.Duration // a holder writes a heartbeat every third of it
 
-	mu    sync.Mutex // protects old
+	mu    sync.Mutex // protects stale
 	stale map[string]staleBeat
 }
 
