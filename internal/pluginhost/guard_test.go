@@ -366,9 +366,9 @@ func TestABrokenGuardIsConnectedToAHookItLacks(t *testing.T) {
 	}
 }
 
-// TestAConnectionPrefersThePluginThatWorks: of two plugins with one name, the one that works is
-// connected, and Doctor says which. If only the broken one can have the hook, that one is
-// connected.
+// TestAConnectionPrefersThePluginThatWorks: if two plugins have the name, the plugin that works is
+// connected, and Doctor names both. If only the broken plugin can have the hook, the broken plugin
+// is connected.
 func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {

@@ -86,7 +86,7 @@ func quoted(line string) string {
 	return fmt.Sprintf(": %.200q", line)
 }
 
-// A StandIn is a program that answers instead of this one.
+// A StandIn is a program that answers instead of the running program.
 type StandIn struct {
 	Path  string
 	Args  []string
