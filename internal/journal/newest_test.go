@@ -155,8 +155,8 @@ func TestRareEventsCostNoScan(t *testing.T) {
 	}
 }
 
-// Events whose topic is their session alone, of an earlier layout, are read, and forgotten with
-// their session.
+// TestTheEarlierLayout: events of an earlier layout, whose topic is their session alone, are read,
+// and are forgotten with their session.
 func TestTheEarlierLayout(t *testing.T) {
 	e := openEngine(t)
 	j := New(e, Options{})

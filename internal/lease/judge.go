@@ -26,9 +26,9 @@ const (
 // A Judge decides whether something that another process holds may be taken. It is safe for
 // concurrent use. TTL must be set.
 type Judge struct {
-	TTL time.Duration // a holder writes a heartbeat every third of it
+	TTL time.Duration // a holder writes a heartbeat every third of the TTL
 
-	mu    sync.Mutex // protects old
+	mu    sync.Mutex // protects stale
 	stale map[string]staleBeat
 }
 

@@ -25,11 +25,11 @@
 // On Linux the host sets limits as rlimits while the child is held at its start. For memory and
 // processes a cgroup of version 2, one for each process, is better. It is used if the host's own
 // cgroup has these controllers and may be divided: if it is the root, or if systemd has delegated
-// it (Delegate=yes). In the latter case the host moves itself and its children into a leaf of its
-// cgroup, because a cgroup that passes controllers down may have no processes of its own. Nothing
-// is moved or created before the first process with such a limit. If a limit cannot be set, the
-// start fails. If this system cannot enforce a limit at all, the start does not fail: [Supported]
-// reports that, and the caller decides. Only Linux enforces limits.
+// it (Delegate=yes). In the delegated case the host moves itself and its children into a leaf of
+// its cgroup, because a cgroup that passes controllers down may have no processes of its own.
+// Nothing is moved or created before the first process with such a limit. If a limit cannot be set,
+// the start fails. If this system cannot enforce a limit at all, the start does not fail:
+// [Supported] reports that, and the caller decides. Only Linux enforces limits.
 //
 // Limits protect against careless programs. A program that runs as the host's own user, outside of
 // a sandbox, can write the files of its cgroup as the host can, and root can raise its own rlimits.

@@ -41,7 +41,7 @@ func longer(word string, allowed []string) string {
 	for _, typos := range []int{0, 1} {
 		var found []string
 		for _, candidate := range allowed {
-			if missing(word, strings.ToLower(candidate), typos) {
+			if beginsPart(word, strings.ToLower(candidate), typos) {
 				found = append(found, candidate)
 			}
 		}
@@ -52,10 +52,10 @@ func longer(word string, allowed []string) string {
 	return ""
 }
 
-// missing reports whether word, with at most that many typing errors, begins a part of candidate.
+// beginsPart reports whether word, with at most typos typing errors, begins a part of candidate.
 // Parts follow an underscore, a hyphen or a dot. Without typing errors only the beginning of
 // candidate counts.
-func missing(word, candidate string, typos int) bool {
+func beginsPart(word, candidate string, typos int) bool {
 	if typos == 0 {
 		return strings.HasPrefix(candidate, word)
 	}

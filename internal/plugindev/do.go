@@ -42,7 +42,7 @@ func Parse(line string) (Command, error) {
 	case "fire", "call":
 		c.Name, rest, _ = strings.Cut(rest, " ")
 		if c.Name == "" {
-			return c, dialect.WithFix(fmt.Errorf("%w: %s what?", ErrBadCommand, verb), "`list` lists what the plugin can be sent")
+			return c, dialect.WithFix(fmt.Errorf("%w: %s needs a name", ErrBadCommand, verb), "`list` lists what the plugin can be sent")
 		}
 	case "again", "restart", "list", "quit":
 	default:

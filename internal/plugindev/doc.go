@@ -9,7 +9,7 @@
 //	Start                   session.go   the first load; then a goroutine that watches
 //	  watch                 watch.go     hints of the system, and a check every few seconds
 //	    Session.reloadChanged            if a file has changed: ends the plugin and opens it again
-//	      snapshot          files.go     the files and their states
+//	      take              files.go     the files and their states
 //	Session.Do              do.go        one command: fire, call, again, restart, list
 //	  Session.reloadChangedLocked        uses recent changes before the event
 //	  payload, arguments    sample.go    a sample if the command has no payload (sample_schema.go)

@@ -8,6 +8,6 @@
 //	One            the plugin that a path means: plugin test, plugin dev
 //	└─ level       the plugins of one directory, with folders and file
 //
-// What it is not: it does not decide what to do with a plugin. Packages conformance, plugindev and
-// plugininstall do.
+// The package does not decide what to do with a plugin. Packages conformance, plugindev and
+// plugininstall decide that.
 package plugindir

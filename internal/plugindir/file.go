@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// file returns the plugin in a file of a directory, if it is one.
+// file returns the plugin that a file of a directory is, if it is one.
 func file(path string, e fs.DirEntry, o Options) (dialect.Found, bool) {
 	if !e.Type().IsRegular() {
 		return dialect.Found{}, false
@@ -55,13 +55,13 @@ var (
 	tools = pattern.New(`^(?i)(install|uninstall|setup|build|make|makefile|configure|run-?tests?|bootstrap|release|gradlew|mvnw|ci|lint|bench|dev)([._-].*)?$`)
 )
 
-// beside reports whether a file belongs to a plugin without being one, by its name.
-func beside(name string) bool { return tests.MatchString(name) || tools.MatchString(name) }
+// isTestOrTool reports whether the name of a file is that of a test or a tool beside a plugin.
+func isTestOrTool(name string) bool { return tests.MatchString(name) || tools.MatchString(name) }
 
 // isProgram reports whether a file is a program, and not another file with an executable bit.
 func isProgram(path string) bool {
 	name := filepath.Base(path)
-	if beside(name) || strings.HasSuffix(name, ".so") || !dialect.Executable(path) {
+	if isTestOrTool(name) || strings.HasSuffix(name, ".so") || !dialect.Executable(path) {
 		return false
 	}
 	f, err := plainfile.Open(path)

@@ -141,7 +141,7 @@ func level(dir string, o Options) []dialect.Found {
 		if f, ok := file(path, e, o); ok {
 			sure = append(sure, f)
 		}
-		if found := pluginhost.AllAt(path, o.Environ, o.Dialects); len(found) > 0 && !beside(e.Name()) && !strings.HasPrefix(e.Name(), "_") {
+		if found := pluginhost.AllAt(path, o.Environ, o.Dialects); len(found) > 0 && !isTestOrTool(e.Name()) && !strings.HasPrefix(e.Name(), "_") {
 			maybe = append(maybe, found[0])
 		}
 	}

@@ -268,9 +268,9 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 	}
 }
 
-// skippedFix returns the fix for a failure that let the event go on, or "" if it is the same as for
-// every other failure. A request that is too large for the protocol is not sent, and the event goes
-// on. The fix then says how the plugin, which may be a guard, can refuse such an event.
+// skippedFix returns the fix for a failure that let the event go on, or "" if the usual fix
+// applies. A request that is too large for the protocol is not sent, and the event goes on. The fix
+// then says how the plugin, which may be a guard, can refuse such an event.
 func skippedFix(e *hook.Error) string {
 	switch spec, _ := e.Point.Spec(); {
 	case errors.Is(e, wire.ErrRequestTooLarge) && spec.Mode != hook.Notify:

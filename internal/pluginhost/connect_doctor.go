@@ -54,7 +54,7 @@ func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, probl
 	case len(fails) == 0:
 		return "", "", ""
 	case len(works) > 0:
-		return SeverityWarning, fmt.Sprintf("[[connect]] to %s means %s. %s cannot be asked", c.Plugin, strings.Join(works, " and "), strings.Join(fails, ", ")),
+		return SeverityWarning, fmt.Sprintf("[[connect]] to %s connects %s; these plugins have the same name, but cannot be asked: %s", c.Plugin, strings.Join(works, " and "), strings.Join(fails, ", ")),
 			"write DIALECT:NAME to name one of them, or remove those that do not work"
 	}
 	problem = fmt.Sprintf("[[connect]] to %s: its plugin cannot be asked: %s%s", c.Plugin, strings.Join(fails, ", "), meanwhile(c))
@@ -69,7 +69,7 @@ func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, probl
 // plugin cannot be called.
 func meanwhile(c config.Connect) string {
 	if spec, ok := hook.Point(c.Point).Spec(); ok && spec.Mode == hook.Gate {
-		return ". Until then " + c.Point + " is refused"
+		return ". Until that is fixed, every event at " + c.Point + " is refused"
 	}
 	return ""
 }

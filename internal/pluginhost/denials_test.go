@@ -16,7 +16,7 @@ func TestDenialsAreCounted(t *testing.T) {
 	}
 	d.add(sandbox.Denial{What: "connect", Dropped: 3})
 	texts := d.take()
-	if want := "sandbox: and 24 denials more"; len(texts) != mostDenials+1 || !strings.Contains(texts[mostDenials], want) {
+	if want := "sandbox: and 24 more denials"; len(texts) != mostDenials+1 || !strings.Contains(texts[mostDenials], want) {
 		t.Errorf("%d texts, the last is %q, want %q", len(texts), texts[len(texts)-1], want)
 	}
 }

@@ -2,7 +2,8 @@
 // bus, and calls them. It is not a public API: programs that embed Patchbay use the root package, a
 // thin layer over this one. The patchbay command, the daemon and the demo use pluginhost directly.
 //
-//	Open                 options.go   reads the options and the configuration
+//	Open                 host.go      opens a host:
+//	  setup              options.go   reads the options and the configuration
 //	  search             search.go    lists the plugins in every dialect's places
 //	  start              start.go     starts them in parallel, a few at a time
 //	  wire               wire.go      puts hooks on the bus and indexes tools by name

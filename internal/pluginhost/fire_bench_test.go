@@ -19,8 +19,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// watcherPrefix is the prefix of the names under which the test binary runs as a plugin that reads
-// events and has no opinion.
+// watcherPrefix is the prefix of the names under which the test binary runs as a plugin. The plugin
+// lets events pass, and changes only the arguments of tools.
 const watcherPrefix = "bench-watcher-"
 
 // watch runs that plugin. It speaks scaffold and kaged. It decodes nothing, so that the benchmark

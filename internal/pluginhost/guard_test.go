@@ -271,7 +271,7 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 }
 
 // TestAGuardThatWasRemoved: on_failure of a plugin that is not installed is a warning, unless a
-// plugin may have that name that was not started.
+// plugin that was not started may have that name.
 func TestAGuardThatWasRemoved(t *testing.T) {
 	h := newTestHome(t)
 	h.config("[plugins.guard]\non_failure = \"deny\"\n[plugins.other]\npriority = 3\n")
@@ -281,7 +281,7 @@ func TestAGuardThatWasRemoved(t *testing.T) {
 	}
 	h.scaffold("words", "guard", 500)
 	if _, log := h.logged(nil); strings.Contains(log.String(), "level=WARN") {
-		t.Errorf("the plugin calls itself so: log\n%s", log)
+		t.Errorf("a plugin calls itself guard: log\n%s", log)
 	}
 	needs := func(o *pluginhost.Options) {
 		o.Needs = func(c pluginhost.Candidate) bool { return c.Dialect == "mine" }
@@ -366,9 +366,9 @@ func TestABrokenGuardIsConnectedToAHookItLacks(t *testing.T) {
 	}
 }
 
-// TestAConnectionPrefersThePluginThatWorks: of two plugins with one name, the one that works is
-// connected, and Doctor says which. If only the broken one can have the hook, that one is
-// connected.
+// TestAConnectionPrefersThePluginThatWorks: if two plugins have the name, the plugin that works is
+// connected, and Doctor names both. If only the broken plugin can have the hook, the broken plugin
+// is connected.
 func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	plugtest.NeedTool(t, "sh")
 	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {
@@ -385,7 +385,7 @@ func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 				t.Errorf("%v, %+v", err, out)
 			}
 			if i := slices.IndexFunc(host.Doctor(), func(f pluginhost.Finding) bool {
-				return strings.Contains(f.Problem, "[[connect]] to guard means "+h.home) && strings.Contains(f.Problem, "dotagent-plugin-guard (broken) cannot be asked")
+				return strings.Contains(f.Problem, "[[connect]] to guard connects "+h.home) && strings.Contains(f.Problem, "cannot be asked: "+h.home) && strings.HasSuffix(f.Problem, "dotagent-plugin-guard (broken)")
 			}); i < 0 {
 				t.Errorf("findings %+v", host.Doctor())
 			}
@@ -393,8 +393,9 @@ func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
 	}
 }
 
-// TestAnOnBeginThatIsCalledFirst: if a python plugin's failure must refuse events, a failure of its
-// on_begin does so too, even if the event did not call it by itself. Otherwise the trace notes it.
+// TestAnOnBeginThatIsCalledFirst: before the first hook of a request, the host calls on_begin. If
+// on_begin fails and the plugin has on_failure = deny, the event is refused. With on_failure =
+// skip, the trace notes the failure.
 func TestAnOnBeginThatIsCalledFirst(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	for setting, want := range map[string]hook.Verdict{"deny": hook.Deny, "skip": hook.Continue} {

@@ -29,7 +29,8 @@ func (h *Host) Hidden() *Hidden {
 }
 
 // HiddenIn returns the same secrets for a program without a host: those of the files and of the
-// environment. With nil files it reads what can be read; opening a host reports the rest.
+// environment. With nil files, HiddenIn reads them itself and skips those that cannot be read;
+// opening a host reports these.
 func HiddenIn(d config.Dirs, files *Files, environ []string) *Hidden {
 	if files == nil {
 		files = &Files{Config: &config.Config{}}

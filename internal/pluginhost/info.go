@@ -284,17 +284,17 @@ func (r *roster) meant(name string) []*entry {
 // meantOf implements meant for the user's own plugins, or for those of a project. known reports
 // that a plugin with this name was found, even if it is not among the entries.
 func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
-	those := func(match func(*entry) bool) []*entry {
+	matching := func(match func(*entry) bool) []*entry {
 		return r.matching(func(e *entry) bool { return own == (e.found.Project == "") && match(e) })
 	}
-	owners := those(func(e *entry) bool { return e.names.placed(name) })
+	owners := matching(func(e *entry) bool { return e.names.placed(name) })
 	if owners != nil || own && !r.closed && len(r.names.placed(name)) > 0 {
 		return owners, true
 	}
-	if found := those(func(e *entry) bool { return e.names.hasName(name) }); found != nil {
+	if found := matching(func(e *entry) bool { return e.names.hasName(name) }); found != nil {
 		return found, true
 	}
-	return those(func(e *entry) bool {
+	return matching(func(e *entry) bool {
 		file := filepath.Base(e.found.Path)
 		return file == name || e.found.Dialect+":"+file == name
 	}), false

@@ -32,7 +32,7 @@ func (e *lackingError) Error() string {
 	return message
 }
 
-// Fix suggests the capabilities that would show them to the plugin.
+// Fix suggests the capabilities that would show these files and programs to the plugin.
 func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.grants) }
 
 // grantFix returns the end of a fix that suggests capabilities. The caller writes its beginning,

@@ -9,7 +9,7 @@ import (
 )
 
 // TestSuggestedCapabilitiesReplaceTheFix: the error of a plugin that lacks a program in its sandbox
-// has one fix, and the general one of its dialect is in no part of it.
+// has one fix, and does not contain the general fix of its dialect.
 func TestSuggestedCapabilitiesReplaceTheFix(t *testing.T) {
 	failed := dialect.WithFix(errors.New("timed out after 10s"), "flush stdout after each line")
 	message, fix := splitFix(sayFix(&lackingError{failed, []string{"exec:jq:/usr/bin/jq"}}))

@@ -96,8 +96,8 @@ func (c census) matching(chosen func(pluginNames) bool) census {
 	return some
 }
 
-// gives reports whether the grants under key go to the plugin b: the name must be that of b's
-// place, and of no other plugin's.
+// gives reports whether the grants under key go to the plugin b: key must be the name of b's place,
+// and of no other plugin's place.
 func (c census) gives(key string, b pluginNames) bool {
 	owners := c.placed(key)
 	return len(owners) == 1 && owners[0].isSame(b)
@@ -116,7 +116,7 @@ func (c census) claimed(name string, b pluginNames) (owner pluginNames, ok bool)
 type section struct {
 	key   string
 	table config.Plugin
-	gives bool // the name is that of the plugin's place and of no other's, so the table's grants apply
+	gives bool // key is the name of this plugin's place and of no other place, so the table's grants apply
 }
 
 // sections are all tables about one plugin, the most important first.

@@ -88,7 +88,7 @@ func hasHookAt(hooks []hook.Hook, of hook.Hook, at hook.Point) bool {
 }
 
 // hookAt returns a copy of a hook at one of the program's own points. Its plugin sees events of the
-// built-in point that this one is like.
+// built-in point that the own point is like.
 func (o *ownPoint) hookAt(hk hook.Hook, to hook.Point) hook.Hook {
 	hk.Point = to
 	call, match := hk.Call, hk.Match

@@ -41,7 +41,7 @@ done
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(wide + "/done"); err != nil {
-				t.Fatalf("the plugin did not run, so that this shows nothing: %v; %s", err, states(host))
+				t.Fatalf("the plugin did not run, so this test proves nothing: %v; %s", err, states(host))
 			}
 			if err := host.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
@@ -102,7 +102,7 @@ done
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(project + "/done"); err != nil {
-				t.Fatalf("the plugin did not run, so that this shows nothing: %v; %s", err, states(host))
+				t.Fatalf("the plugin did not run, so this test proves nothing: %v; %s", err, states(host))
 			}
 			text, err := os.ReadFile(project + "/.patchbay/config.toml")
 			if c.there && string(text) != "# as it was\n" || !c.there && err == nil {
@@ -149,7 +149,7 @@ done
 				t.Errorf("states %s", got)
 			}
 			if _, err := os.Stat(src + "/done"); err != nil && grant == "src" {
-				t.Fatalf("the plugin did not run, so that this shows nothing: %v; %s", err, states(host))
+				t.Fatalf("the plugin did not run, so this test proves nothing: %v; %s", err, states(host))
 			}
 			for _, file := range []string{"/victim/run", "/kaged/manifest.yaml"} {
 				if text, err := os.ReadFile(src + file); err != nil || strings.Contains(string(text), "evil") {

@@ -54,7 +54,7 @@ func (r *roster) unchanged(name string, found []dialect.Found) bool {
 	})
 }
 
-// refresh makes a new roster and replaces the old one by it.
+// refresh makes a new roster, which replaces the old one.
 //
 //	search          lists the plugins and reuses the entries that are known
 //	start           opens new plugins

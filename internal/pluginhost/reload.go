@@ -116,8 +116,8 @@ func (r *roster) leave() {
 
 // retire closes the plugins of the old roster that are not in the new one, after the last event
 // that uses the old one. If that can be done at once, retire returns the error. A roster retires
-// only after those before it, because an event that entered an older roster may have received hooks
-// of this one.
+// only after all older ones, because an event that entered an older roster may have received hooks
+// of a newer one.
 func (h *Host) retire(old, now *roster) error {
 	old.retired.Store(true)
 	previous, done := h.retired, make(chan struct{})

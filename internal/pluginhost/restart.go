@@ -88,8 +88,8 @@ func (e *entry) notExecutable() (path string, ok bool) {
 	return start.Path, true
 }
 
-// unexecutableScript returns the script of that name which no dialect accepts because it cannot be
-// executed.
+// unexecutableScript returns the script with this name that its dialect ignores because it is not
+// executable.
 func (h *Host) unexecutableScript(name string) (dialectName, path string, ok bool) {
 	chosen, err := h.setup().chosen()
 	if err != nil {

@@ -228,13 +228,12 @@ func (h *Host) sectionOf(e *entry) string {
 type lateNameError struct{ name, key, section string }
 
 func (e *lateNameError) Error() string {
-	return fmt.Sprintf("it calls itself %s, which is known only once it runs: it was started without the bounds of [plugins.%q]; "+
-		"bounds in %s apply from the start", e.name, e.key, e.section)
+	return fmt.Sprintf("it calls itself %s, a name that is known only once it runs: it was started without the bounds of [plugins.%q]", e.name, e.key)
 }
 
 // Fix says where to write the restrictions.
 func (e *lateNameError) Fix() string {
-	return "write its capabilities and limits under " + e.section
+	return "write its capabilities and limits under " + e.section + ", which apply from the start"
 }
 
 // An UnenforcedError lists the capabilities of a plugin that this system cannot enforce. The plugin
@@ -251,7 +250,7 @@ func (e *UnenforcedError) Error() string {
 	for _, c := range e.Capabilities {
 		parts = append(parts, c.Capability+" ("+c.Reason+")")
 	}
-	return fmt.Sprintf("the sandbox cannot enforce %s. To run it anyway, write allow_unenforced = true under %s", strings.Join(parts, ", "), e.section)
+	return fmt.Sprintf("the sandbox cannot enforce %s; %s", strings.Join(parts, ", "), e.Fix())
 }
 
 // Fix says how to run the plugin without enforcement.
@@ -354,11 +353,11 @@ func (h *Host) examineLevel(e *entry) []Finding {
 	if e.policy == nil {
 		return nil
 	}
-	what, mend := h.system().Weakness()
+	what, fix := h.system().Weakness()
 	if what == "" {
 		return nil
 	}
-	return []Finding{{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: what, Fix: mend}}
+	return []Finding{{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: what, Fix: fix}}
 }
 
 // examineLimits reports the limits that this system does not enforce. A sandbox with namespaces
@@ -444,7 +443,7 @@ func (d *denials) take() []string {
 	defer d.mu.Unlock()
 	texts := d.texts
 	if d.more > 0 {
-		texts = append(texts, fmt.Sprintf("sandbox: and %d denials more", d.more))
+		texts = append(texts, fmt.Sprintf("sandbox: and %d more denials", d.more))
 	}
 	d.texts, d.more = nil, 0
 	return texts

@@ -141,12 +141,13 @@ def begin(ctx):
 `, h.home), 0o644)
 }
 
-// mine installs the looker of that dialect with these permissions.
+// mine installs a mine plugin with these permissions that runs look when it is called.
 func (h testHome) mine(permissions string) {
 	h.miner(permissions, "#!/bin/sh\n"+h.look(), "look mine")
 }
 
-// miner installs a plugin of that dialect that runs a script when it is called.
+// miner installs a mine plugin with these permissions. Its program begins with begin, and runs do
+// when it is called.
 func (h testHome) miner(permissions, begin, do string) {
 	h.write(".local/share/mine/plugins/miner/mine-plugin.toml", `[plugin]
 name = "miner"
@@ -250,7 +251,7 @@ func TestSandboxesBuiltAhead(t *testing.T) {
 	}
 }
 
-func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
+func TestDialectsThatASandboxSettingConfines(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	for _, c := range []struct {
 		sandbox string
@@ -391,8 +392,8 @@ def begin(ctx):
 	}
 }
 
-// TestNoGrantOpensPatchbaysOwnPlaces: a plugin that could write to them could free itself from its
-// sandbox at the next start.
+// TestNoGrantOpensPatchbaysOwnPlaces: a plugin that could write to Patchbay's own places could free
+// itself from its sandbox at the next start.
 func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 	for place, grant := range map[string]string{
 		"the configuration":   "write:fs:HOME/.config/patchbay",

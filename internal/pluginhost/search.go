@@ -90,10 +90,10 @@ func (s *search) look(dialects []string) error {
 }
 
 // findAll lists the plugins of each dialect for which searched is true, in the order of the
-// dialects. They search at the same time, because no plugin is started before the last search has
-// ended, and dotagent reads the whole of $PATH. If all plugins are to be started, findAll starts
-// the guardian as soon as a dialect has found plugins, because its start takes longer than that of
-// a small plugin.
+// dialects. The dialects search at the same time, because no plugin is started before the last
+// search has ended, and dotagent reads the whole of $PATH. If all plugins are to be started,
+// findAll starts the guardian as soon as a dialect has found plugins, because its start takes
+// longer than that of a small plugin.
 func (s *search) findAll(searched func(dialect.Dialect) bool) [][]dialect.Found {
 	setup := s.host.setup()
 	found := make([][]dialect.Found, len(setup.dialects)) // each goroutine owns its element

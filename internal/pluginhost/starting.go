@@ -9,10 +9,10 @@ import (
 
 // A Starting reports the progress of starting plugins, or of stopping them.
 type Starting struct {
-	Names []string // the plugins that are being started, in the order in which they began
+	Names []string // the plugins that are being started or stopped, in the order in which they began
 	Ready int      // how many have started
 	Ended int      // how many have started or failed, or stopped
-	All   int      // how many are started together
+	All   int      // how many are started or stopped together
 }
 
 // A startWatch reports the progress of plugins that are started or stopped together.

@@ -246,8 +246,8 @@ func batch(objects []object) int {
 	return len(objects)
 }
 
-// readTree reads "MODE TYPE ID SIZE\tNAME" entries. It leaves out what is not a file or link of a
-// plugin.
+// readTree reads "MODE TYPE ID SIZE\tNAME" entries. It leaves out entries that are not files or
+// links of a plugin.
 func readTree(s *sink, out []byte) ([]object, error) {
 	var objects []object
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {

@@ -60,12 +60,13 @@ type PlaceOptions struct {
 	Update bool // it gets only capabilities that it was granted before
 }
 
-// A TakenError is returned for a plugin that is not installed because of another one.
+// A TakenError is returned for a plugin that is not installed because of another one, and for a
+// path that [Remove] does not touch because it is in no place for plugins.
 type TakenError struct{ why, fix string }
 
 func (e *TakenError) Error() string { return e.why }
 
-// Fix returns how to install it anyway.
+// Fix returns what to do.
 func (e *TakenError) Fix() string { return e.fix }
 
 // An installation is one plugin during its installation.
@@ -167,7 +168,8 @@ func placeOf(environ []string, dialectName string) string {
 	return ""
 }
 
-// installedAt returns where a plugin of that place is now; "": nowhere.
+// installedAt returns the path of the installed plugin with the dialect and the name of p; "":
+// there is none.
 func installedAt(environ []string, p Plugin) string {
 	for _, f := range pluginhost.Installed(environ) {
 		if f.Dialect == p.Dialect && f.Place == p.Name {

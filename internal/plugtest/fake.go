@@ -66,12 +66,12 @@ type player struct {
 
 func (f Fake) play(name string) {
 	p := &player{Fake: f, name: name}
-	p.prologue()
+	p.beforeReading()
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
-			p.epilogue()
+			p.afterStdin()
 			return
 		}
 		var m message
@@ -85,8 +85,8 @@ func (f Fake) play(name string) {
 
 func (p *player) behaviour() string { return strings.TrimPrefix(p.name, fakePrefix) }
 
-// prologue does what some fakes do before they read anything.
-func (p *player) prologue() {
+// beforeReading plays the behaviours that begin before the fake reads anything.
+func (p *player) beforeReading() {
 	switch p.behaviour() {
 	case "banner":
 		fmt.Println("Welcome to the fake plugin!\n{ not json")
@@ -98,8 +98,8 @@ func (p *player) prologue() {
 	}
 }
 
-// epilogue runs after the end of stdin. A fake that ignores SIGTERM does not end then either.
-func (p *player) epilogue() {
+// afterStdin runs after the end of stdin. A fake that ignores SIGTERM does not end then either.
+func (p *player) afterStdin() {
 	if p.behaviour() == "ignore-sigterm" {
 		select {}
 	}

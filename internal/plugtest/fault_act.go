@@ -15,17 +15,17 @@ import (
 	"syscall"
 )
 
-// A scene is a call in which a plugin misbehaves.
-type scene struct {
+// A faultyCall is a call in which a plugin misbehaves.
+type faultyCall struct {
 	id     string // of the request; "": the dialect has none
 	result string // the right answer
 }
 
 // reply returns the right answer, as a line without its end.
-func (s *scene) reply() string { return s.with(s.result) }
+func (s *faultyCall) reply() string { return s.with(s.result) }
 
 // with returns a reply with another result.
-func (s *scene) with(result string) string {
+func (s *faultyCall) with(result string) string {
 	if s.id == "" {
 		return result
 	}
@@ -33,7 +33,7 @@ func (s *scene) with(result string) string {
 }
 
 // act does what the fault's name says. s is nil if there is no call.
-func (p *faulty) act(s *scene) {
+func (p *faulty) act(s *faultyCall) {
 	do, ok := acts[p.Act]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "fault: unknown act", p.Act)
@@ -45,32 +45,32 @@ func (p *faulty) act(s *scene) {
 
 // acts lists the misbehaviours for the dialects whose plugins are programs. Those that need a call
 // do not work at moments without one. Those of the python dialect are in fault_python.go.
-var acts = map[string]func(p *faulty, s *scene){
-	"crash":        func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom"); quit(7) },
-	"crash-always": func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom, as ever"); quit(7) },
-	"killed":       func(*faulty, *scene) { quit(KillSelf()) },
-	"hang":         func(*faulty, *scene) { Hang() },
-	"silence":      func(p *faulty, s *scene) { p.skip() },
+var acts = map[string]func(p *faulty, s *faultyCall){
+	"crash":        func(*faulty, *faultyCall) { fmt.Fprintln(os.Stderr, "fault: boom"); quit(7) },
+	"crash-always": func(*faulty, *faultyCall) { fmt.Fprintln(os.Stderr, "fault: boom, as ever"); quit(7) },
+	"killed":       func(*faulty, *faultyCall) { quit(KillSelf()) },
+	"hang":         func(*faulty, *faultyCall) { Hang() },
+	"silence":      func(p *faulty, s *faultyCall) { p.skip() },
 
-	"binary":      func(_ *faulty, _ *scene) { os.Stdout.Write(garbage()) },
-	"not-json":    func(_ *faulty, _ *scene) { fmt.Println(`{"unfinished":`) },
-	"wrong-types": func(_ *faulty, s *scene) { fmt.Println(s.with(`[1,2]`)) },
-	"deep":        func(_ *faulty, s *scene) { fmt.Println(s.with(deep(100_000))) },
-	"deep-valid":  func(_ *faulty, s *scene) { fmt.Println(s.with(deep(9_997))) }, // encoding/json accepts it
+	"binary":      func(_ *faulty, _ *faultyCall) { os.Stdout.Write(garbage()) },
+	"not-json":    func(_ *faulty, _ *faultyCall) { fmt.Println(`{"unfinished":`) },
+	"wrong-types": func(_ *faulty, s *faultyCall) { fmt.Println(s.with(`[1,2]`)) },
+	"deep":        func(_ *faulty, s *faultyCall) { fmt.Println(s.with(deep(100_000))) },
+	"deep-valid":  func(_ *faulty, s *faultyCall) { fmt.Println(s.with(deep(9_997))) }, // encoding/json accepts it
 
-	"half-line":      func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); quit(4) },
-	"half-line-hang": func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); Hang() },
-	"endless-line":   func(_ *faulty, s *scene) { pour(os.Stdout, "x"); fmt.Println("\n" + s.reply()) },
-	"huge":           func(_ *faulty, s *scene) { fmt.Println(s.with(`{"x":"` + strings.Repeat("x", 20<<20) + `"}`)) },
-	"many-tools":     func(_ *faulty, s *scene) { fmt.Println(s.reply()) }, // the answer is the fault
+	"half-line":      func(_ *faulty, s *faultyCall) { fmt.Print(s.reply()[:len(s.reply())/2]); quit(4) },
+	"half-line-hang": func(_ *faulty, s *faultyCall) { fmt.Print(s.reply()[:len(s.reply())/2]); Hang() },
+	"endless-line":   func(_ *faulty, s *faultyCall) { pour(os.Stdout, "x"); fmt.Println("\n" + s.reply()) },
+	"huge":           func(_ *faulty, s *faultyCall) { fmt.Println(s.with(`{"x":"` + strings.Repeat("x", 20<<20) + `"}`)) },
+	"many-tools":     func(_ *faulty, s *faultyCall) { fmt.Println(s.reply()) }, // the answer is the fault
 
-	"stderr-flood":   func(_ *faulty, s *scene) { pour(os.Stderr, strings.Repeat("e", 99)+"\n"); fmt.Println(s.reply()) },
-	"stderr-endless": func(_ *faulty, s *scene) { pour(os.Stderr, "e"); fmt.Println(s.reply()) },
-	"notify-flood": func(_ *faulty, s *scene) {
+	"stderr-flood":   func(_ *faulty, s *faultyCall) { pour(os.Stderr, strings.Repeat("e", 99)+"\n"); fmt.Println(s.reply()) },
+	"stderr-endless": func(_ *faulty, s *faultyCall) { pour(os.Stderr, "e"); fmt.Println(s.reply()) },
+	"notify-flood": func(_ *faulty, s *faultyCall) {
 		repeat(100_000, `{"jsonrpc":"2.0","method":"fault.event","params":{"n":1}}`)
 		fmt.Println(s.reply())
 	},
-	"request-flood": func(_ *faulty, s *scene) {
+	"request-flood": func(_ *faulty, s *faultyCall) {
 		// The plugin does not read the answers meanwhile. Each answer contains its long id, so few
 		// requests are enough for more answers than the host stores, and the flood is over before
 		// the next check of the plugin's health.
@@ -78,24 +78,24 @@ var acts = map[string]func(p *faulty, s *scene){
 		fmt.Println(s.reply())
 	},
 
-	"fork-bomb":     func(p *faulty, s *scene) { p.bomb(); fmt.Println(s.reply()) },
-	"stray":         func(p *faulty, s *scene) { p.stray(); fmt.Println(s.reply()) },
-	"stubborn":      func(p *faulty, _ *scene) { signal.Ignore(syscall.SIGTERM); p.stays = true },
-	"stubborn-hang": func(*faulty, *scene) { signal.Ignore(syscall.SIGTERM); Hang() },
+	"fork-bomb":     func(p *faulty, s *faultyCall) { p.bomb(); fmt.Println(s.reply()) },
+	"stray":         func(p *faulty, s *faultyCall) { p.stray(); fmt.Println(s.reply()) },
+	"stubborn":      func(p *faulty, _ *faultyCall) { signal.Ignore(syscall.SIGTERM); p.stays = true },
+	"stubborn-hang": func(*faulty, *faultyCall) { signal.Ignore(syscall.SIGTERM); Hang() },
 
-	"close-stdin":  func(_ *faulty, s *scene) { os.Stdin.Close(); fmt.Println(s.reply()); Hang() },
-	"close-stdout": func(*faulty, *scene) { os.Stdout.Close(); Hang() },
+	"close-stdin":  func(_ *faulty, s *faultyCall) { os.Stdin.Close(); fmt.Println(s.reply()); Hang() },
+	"close-stdout": func(*faulty, *faultyCall) { os.Stdout.Close(); Hang() },
 
-	"reply-twice":  func(_ *faulty, s *scene) { fmt.Println(s.reply() + "\n" + s.reply()) },
-	"late":         func(p *faulty, s *scene) { p.late = append(p.late, s.reply()) },
-	"out-of-order": func(p *faulty, s *scene) { p.kept = append(p.kept, s.reply()) },
-	"wrong-id":     func(_ *faulty, s *scene) { s.id = "4711"; fmt.Println(s.reply()) },
+	"reply-twice":  func(_ *faulty, s *faultyCall) { fmt.Println(s.reply() + "\n" + s.reply()) },
+	"late":         func(p *faulty, s *faultyCall) { p.late = append(p.late, s.reply()) },
+	"out-of-order": func(p *faulty, s *faultyCall) { p.kept = append(p.kept, s.reply()) },
+	"wrong-id":     func(_ *faulty, s *faultyCall) { s.id = "4711"; fmt.Println(s.reply()) },
 
-	"disk-full": func(*faulty, *scene) {
+	"disk-full": func(*faulty, *faultyCall) {
 		fmt.Fprintln(os.Stderr, "fault:", os.WriteFile("/dev/full", []byte("mine"), 0))
 		quit(28) // ENOSPC
 	},
-	"rewrite": func(p *faulty, s *scene) { p.rewrite(); fmt.Println(s.reply()) },
+	"rewrite": func(p *faulty, s *faultyCall) { p.rewrite(); fmt.Println(s.reply()) },
 }
 
 // skip gives no answer. A process that would end after its answer goes on running.

@@ -25,7 +25,7 @@ func (p *faulty) once() {
 	if moment == InShutdown {
 		p.note(endWord + " " + p.plugin)
 	}
-	s := &scene{result: result}
+	s := &faultyCall{result: result}
 	if p.is(moment) {
 		p.act(s)
 	} else {

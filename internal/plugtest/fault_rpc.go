@@ -51,7 +51,7 @@ func (p *faulty) take(m *message) {
 	}
 	kept := p.kept
 	p.kept = nil
-	if s := (&scene{id: string(m.ID), result: result}); p.is(moment) {
+	if s := (&faultyCall{id: string(m.ID), result: result}); p.is(moment) {
 		p.act(s)
 	} else if s.id != "" {
 		fmt.Println(s.reply())

@@ -12,7 +12,7 @@ import (
 )
 
 // open opens all plugins. The results are their descriptions, or why they cannot be opened.
-func (w *show) open(string) (results []string) {
+func (w *transcriptHost) open(string) (results []string) {
 	for _, f := range w.Dialect.Find(w.rt.Env) {
 		if f.State != "" {
 			results = append(results, f.Name+" "+string(f.State)+": "+f.Err.Error())
@@ -63,7 +63,7 @@ func jsonText(v any) string {
 
 // fire fires an event: fire POINT PAYLOAD. The results are the verdict and the payload, then
 // reason, suggestion and errors if there are any.
-func (w *show) fire(rest string) []string {
+func (w *transcriptHost) fire(rest string) []string {
 	point, payload, _ := strings.Cut(rest, " ")
 	bus := hook.Bus{Failures: dialect.Failures}
 	w.must(bus.Set(w.hooks()))
@@ -90,7 +90,7 @@ func (w *show) fire(rest string) []string {
 }
 
 // one returns the only plugin.
-func (w *show) one() dialect.Plugin {
+func (w *transcriptHost) one() dialect.Plugin {
 	w.Helper()
 	if len(w.plugins) != 1 {
 		w.Fatalf("%d plugins are open", len(w.plugins))
@@ -99,7 +99,7 @@ func (w *show) one() dialect.Plugin {
 }
 
 // tool calls a tool: tool NAME ARGUMENTS.
-func (w *show) tool(rest string) []string {
+func (w *transcriptHost) tool(rest string) []string {
 	name, arguments, _ := strings.Cut(rest, " ")
 	result, err := w.one().(dialect.ToolCaller).CallTool(w.Context(), name, json.RawMessage(arguments))
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *show) tool(rest string) []string {
 }
 
 // method calls a method: method NAME PARAMS.
-func (w *show) method(rest string) []string {
+func (w *transcriptHost) method(rest string) []string {
 	name, params, _ := strings.Cut(rest, " ")
 	result, err := w.one().(dialect.MethodCaller).CallMethod(w.Context(), name, json.RawMessage(params))
 	if err != nil {
@@ -120,7 +120,7 @@ func (w *show) method(rest string) []string {
 
 // notifications lists the plugin's notifications. It waits for the first one, because the host
 // passes them on independently of the answers.
-func (w *show) notifications(string) (results []string) {
+func (w *transcriptHost) notifications(string) (results []string) {
 	for range 3000 {
 		for _, n := range w.one().(dialect.Notifier).Notifications() {
 			results = append(results, n.Method+" "+string(n.Params))
@@ -135,7 +135,7 @@ func (w *show) notifications(string) (results []string) {
 
 // command runs a plugin's own command: command NAME ARGUMENTS, which are a JSON list. The results
 // are its exit code and its output.
-func (w *show) command(rest string) []string {
+func (w *transcriptHost) command(rest string) []string {
 	name, list, _ := strings.Cut(rest, " ")
 	c := dialect.Command{Name: name}
 	w.must(json.Unmarshal([]byte(list), &c.Args))
@@ -149,10 +149,10 @@ func (w *show) command(rest string) []string {
 }
 
 // health checks the health of the plugin.
-func (w *show) health(string) []string { return []string{w.Health(w.Context(), w.one())} }
+func (w *transcriptHost) health(string) []string { return []string{w.Health(w.Context(), w.one())} }
 
 // close closes the plugins.
-func (w *show) close(string) (results []string) {
+func (w *transcriptHost) close(string) (results []string) {
 	for _, p := range w.plugins {
 		if err := p.Close(context.Background()); err != nil {
 			results = append(results, err.Error())

@@ -28,8 +28,9 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestPlayers: a player reports every byte and every process that differs from the transcript.
-func TestPlayers(t *testing.T) {
+// TestTranscriptPlugin: the fake plugin reports every byte and every process that differs from the
+// transcript.
+func TestTranscriptPlugin(t *testing.T) {
 	const talk = "open\n$ info\n$ run\n> one\n> two\nclose\n$ run\n> bye\n"
 	for _, c := range []struct{ rule, arguments, stdin, want string }{
 		{"exactly the transcript", "run", "one\ntwo\n", ""},
@@ -49,7 +50,7 @@ func TestPlayers(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, untilFile), []byte("5"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p := &performer{dir: dir, arguments: c.arguments, in: bufio.NewReader(strings.NewReader(c.stdin))}
+			p := &transcriptPlugin{dir: dir, arguments: c.arguments, in: bufio.NewReader(strings.NewReader(c.stdin))}
 			code, err := p.play(talk)
 			if code != 0 || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%d, %v", code, err)
@@ -65,7 +66,7 @@ func TestAPartIsPlayedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"", "a process that is not in the transcript"} {
-		p := &performer{dir: dir, in: bufio.NewReader(strings.NewReader("one\n"))}
+		p := &transcriptPlugin{dir: dir, in: bufio.NewReader(strings.NewReader("one\n"))}
 		if _, err := p.play("open\n$\n> one\n"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -79,7 +80,7 @@ func TestInvalidTalks(t *testing.T) {
 	if _, err := parseParts("open\n> one\n"); err == nil || err.Error() != "line 2: no process has been started yet" {
 		t.Errorf("%v", err)
 	}
-	p := &performer{dir: t.TempDir(), in: bufio.NewReader(strings.NewReader(""))}
+	p := &transcriptPlugin{dir: t.TempDir(), in: bufio.NewReader(strings.NewReader(""))}
 	if err := os.WriteFile(filepath.Join(p.dir, untilFile), []byte("9"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -111,10 +111,10 @@ func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, 
 	if err != nil {
 		return Launch{}, err
 	}
-	behind := func(shim string, environ []string) string {
+	target := func(shim string, environ []string) string {
 		return g.programs.ShimTarget(ctx, shim, c.Argv[1:], dir, environ)
 	}
-	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, ShimTarget: behind, Descriptors: g.descriptors}, nil
+	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, ShimTarget: target, Descriptors: g.descriptors}, nil
 }
 
 // refusedError returns the error for a program that its box refuses to start, with the fix that the

@@ -8,7 +8,8 @@
 //	Group.Run      a process per call: payload to stdin, stdout collected, exit awaited
 //	Group.Standby  Run with processes started ahead, so that a call does not wait for an interpreter to start
 //
-// All of them promise:
+// All four promise the following. Group.Foreground does not: it runs the user's own program in the
+// host's place.
 //
 //   - The child has its own process group, exactly the environment of [Spec], and no descriptors
 //     except its three pipes and Spec.Files.
@@ -33,8 +34,8 @@
 //	                       ├─► stderr.run goroutine: lines to the log, the end kept
 //	                       └─► watch      goroutine: await exit ─► killLeftovers ─► reap ─► Done
 //
-//	Run ─► start ─► call ─► feed stdin, read stdout, wait for Done
-//	            └─► startSpare            instead of spawn, if a box was built ahead (spares)
+//	Run ─► start ─► startSpare            instead of spawn, if a box was built ahead (spares)
+//	    └─► call ─► feed stdin, read stdout, wait for Done
 //	Stop ─► close stdin ─ Ladder.Stdin ─► SIGTERM ─ Ladder.Term ─► SIGKILL, the signals to the whole group
 //
 // The package uses os.StartProcess and not exec.Cmd, because Cmd.Wait reaps the leader of the group

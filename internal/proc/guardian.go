@@ -45,9 +45,10 @@ type guardianProcess struct {
 	born time.Time
 }
 
-// ensure starts a guardian if there is none, and returns it. It starts it in the background, so
-// that the first plugin need not wait. It returns nil if there can be no guardian, which was
-// logged. A new guardian is sent the pids that groups returns.
+// ensure starts a guardian if there is none, and returns it. The start goes on in the background,
+// so that the first plugin need not wait. ensure returns nil if the system has no guardian, if the
+// group is closed, or after too many failures, which are logged. It sends a new guardian the pids
+// that groups returns.
 func (g *guardian) ensure(log *slog.Logger, mark guard.Mark, groups func() []int) *guardianProcess {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -180,7 +181,7 @@ func (g *guardian) current() *guardianProcess {
 	return g.proc
 }
 
-// kill ends the guardian. It kills it, because nothing is left for it to do, and one that is still
+// kill kills the guardian. Nothing is left for the guardian to do, and a guardian that is still
 // starting would take longer to end by itself.
 func (g *guardian) kill() {
 	g.mu.Lock()

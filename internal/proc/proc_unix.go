@@ -57,7 +57,7 @@ func signalNumber(name string) int { return int(unix.SignalNum(name)) }
 // maxLeftover is the largest size of a pipe.
 const maxLeftover = 1 << 20
 
-// leftover reads what is in a pipe now, regardless of its deadline.
+// leftover reads the bytes that are in a pipe now, regardless of its deadline.
 func leftover(pipe *os.File) []byte {
 	conn, err := pipe.SyscallConn()
 	if err != nil {

@@ -168,7 +168,7 @@ func (p *Process) recordLeaderEnd() {
 // was started for one call and exited by itself: a background upload, for example, may go on until
 // the host ends.
 func (p *Process) killLeftovers() {
-	if p.spares() {
+	if p.leftoversMayRun() {
 		return
 	}
 	p.mu.Lock()
@@ -184,8 +184,8 @@ func (p *Process) killLeftovers() {
 	p.group.sweeper.Sweep(p.group.marks.one(p.mark))
 }
 
-// spares reports whether processes that the leader has left behind may go on.
-func (p *Process) spares() bool {
+// leftoversMayRun reports whether processes that the leader has left behind may go on.
+func (p *Process) leftoversMayRun() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mode.perCall && !p.termed && !p.killed
@@ -234,7 +234,7 @@ func (p *Process) hasDescendants() bool {
 
 // reap collects the exit of a leader that has ended. No signal is sent to its group afterwards.
 func (p *Process) reap() {
-	spare := p.spares()
+	mayRun := p.leftoversMayRun()
 	p.mu.Lock()
 	p.reaped = true
 	killed := p.killed
@@ -251,7 +251,7 @@ func (p *Process) reap() {
 	}
 	p.exit = exitOf(state)
 	p.exit.Over = p.limits.Exceeded(limits.Ending{Signal: p.exit.Signal, CPU: cpuOf(state), ByHost: killed})
-	if err := p.group.cgroups.Drop(p.limits, spare); err != nil {
+	if err := p.group.cgroups.Drop(p.limits, mayRun); err != nil {
 		p.group.log.Warn("a cgroup is left behind", "pid", p.Pid(), "err", err)
 	}
 	p.group.marks.free(p.mark)

@@ -6,7 +6,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestDescriptorsAgain: plugins leave the host enough descriptors, for an ordinary user too.
+// TestDescriptorsAgain: the descriptors of processes are counted and limited for an ordinary user
+// too.
 func TestDescriptorsAgain(t *testing.T) {
 	rerun.Tests(t, "TestAStartThatWouldTakeTooManyDescriptorsIsRefused", "TestDescriptorsAreGivenBack",
 		"TestAProcessCostsTheDescriptorsThatAreCounted")

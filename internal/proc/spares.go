@@ -229,7 +229,8 @@ func (s *spares) makeRoom() bool {
 	return true
 }
 
-// build builds a spare. It does not report an error: the next call tries itself, and reports it.
+// build builds a spare. It drops the error of a start that fails: the next call then starts a
+// process itself, and returns the error if that fails too.
 func (s *spares) build(key spareKey, spec Spec) {
 	p, err := s.group.start(s.ctx, spec, startMode{perCall: true, ahead: true, onLeft: s.lost})
 	s.mu.Lock()

@@ -127,8 +127,8 @@ func (s *Standby) state() (due bool, failed int) {
 	return s.due > 0, s.failed
 }
 
-// add starts one process. It does not report an error: Run then starts a process itself, and
-// reports it.
+// add starts one process. It drops the error of a start that fails: the next Run then starts a
+// process itself, and returns the error if that fails too.
 func (s *Standby) add() {
 	p, err := s.group.start(s.ctx, s.spec, startMode{perCall: true, onLeft: s.lost})
 	s.mu.Lock()

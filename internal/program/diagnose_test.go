@@ -117,7 +117,7 @@ func TestDiagnoseNoexec(t *testing.T) {
 	}
 	path := filepath.Join(dir, "sub", "plug")
 	writeFile(t, path, "#!/bin/sh\n", 0o755)
-	if se := startFails(t, path); se.Why != "lies on a file system mounted noexec, "+dir || !strings.HasSuffix(se.Fix, "mount -o remount,exec "+dir) {
+	if se := startFails(t, path); se.Why != "is on a file system that is mounted noexec: "+dir || !strings.HasSuffix(se.Fix, "mount -o remount,exec "+dir) {
 		t.Errorf("%v", se)
 	}
 }

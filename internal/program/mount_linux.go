@@ -13,7 +13,7 @@ func (d *diagnosis) mount() (why, fix string) {
 		return "", ""
 	}
 	point := mountPoint(d.path)
-	return "lies on a file system mounted noexec, " + point, "move it elsewhere, or: mount -o remount,exec " + Quote(point)
+	return "is on a file system that is mounted noexec: " + point, "move it elsewhere, or: mount -o remount,exec " + Quote(point)
 }
 
 // mountPoint returns the directory where the file system of the file is mounted: the outermost of

@@ -191,8 +191,8 @@ func (m *message) outcome(in *Reader, split bool) (Result, error) {
 	return Result{}, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
 }
 
-// own returns a part of the message, cleaned, that may be kept. If Clean had to change it, it is a
-// copy already.
+// own returns a cleaned part of the message, which the caller may keep. If Clean had to change the
+// part, Clean has already copied it.
 func (m *message) own(in *Reader, s rawjson.Span) json.RawMessage {
 	if s.End == 0 {
 		return nil

@@ -18,7 +18,8 @@ var (
 	ErrRequestTooLarge = fmt.Errorf("%w to send", ErrTooLarge)
 	// ErrClosed means that the connection has ended: the plugin closed its side, or the host did.
 	ErrClosed = errors.New("connection closed")
-	// ErrBacklog means that the plugin does not read, and that too much waits for it already.
+	// ErrBacklog means that the plugin does not read, and that too many bytes already wait to be
+	// sent to it.
 	ErrBacklog = errors.New("plugin does not read its input")
 )
 

@@ -113,7 +113,7 @@ func (n *noises) kinds() string {
 	return strings.Join(words, ", ")
 }
 
-// wait waits until the noises are these.
+// wait waits until the kinds of the noises so far are want.
 func (n *noises) wait(t testing.TB, want string) {
 	t.Helper()
 	deadline := time.After(patience)

@@ -38,7 +38,7 @@ type Peer struct {
 	opts     PeerOptions
 	r, w     *os.File
 	in       *Reader       // used only by the reading goroutine
-	atEnd    wantedID      // used only by the reading goroutine: what is looked for at the end of a line over the limit that is being discarded
+	atEnd    wantedID      // used only by the reading goroutine: the id to look for at the end of the line over the limit that is being discarded
 	endless  atomic.Bool   // the plugin writes a line over the limit that has not ended
 	notes    *notifier     // nil: there is no OnNotify
 	requests chan struct{} // holds a token for each request being answered
@@ -58,7 +58,7 @@ type Peer struct {
 	err     error            // why the connection ended
 }
 
-// A wantedID is the kind of id that is looked for at the end of a line.
+// A wantedID is the kind of id to look for at the end of a line.
 type wantedID int
 
 const (

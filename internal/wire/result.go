@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Result is what a plugin answered.
+// A Result is the result in a plugin's reply.
 type Result struct {
 	JSON   json.RawMessage // compact, valid UTF-8 and owned by the caller
 	Fields rawjson.Object  // of JSON; nil if it is no object

@@ -18,7 +18,7 @@ var Namespaces = Feature{"namespaces", func() error {
 	return nil
 }}
 
-// Landlock is what restricts access to files if there are no namespaces.
+// Landlock restricts access to files. Sandboxes use it if there are no namespaces.
 var Landlock = Feature{"Landlock", func() error {
 	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

@@ -1,4 +1,4 @@
-// Package machine says what the machine has on which tests run: programs, and features of the
+// Package machine checks what the machine that runs the tests has: programs, and features of the
 // kernel. A test that lacks something is skipped, with the reason. If CI is true it fails, so that
 // no part stays untested unnoticed. It does not fail for a feature that the kernel really lacks;
 // the package checks that without our own code.

@@ -86,7 +86,7 @@ func quoted(line string) string {
 	return fmt.Sprintf(": %.200q", line)
 }
 
-// A StandIn is a program that answers instead of this one.
+// A StandIn is a program that answers instead of the running program.
 type StandIn struct {
 	Path  string
 	Args  []string
@@ -136,7 +136,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Beside finds a program in the directory of this one, or else on a PATH.
+// Beside finds a program in the directory of the running program, or else in the directories of
+// path, a list like PATH.
 func Beside(name, path string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"

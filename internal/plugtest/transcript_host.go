@@ -58,8 +58,8 @@ func (s *Transcripts) Run(t *testing.T) {
 	}
 }
 
-// A show plays one transcript.
-type show struct {
+// A transcriptHost plays the host of one transcript.
+type transcriptHost struct {
 	*Transcripts
 	*testing.T
 	home    string
@@ -72,7 +72,7 @@ type show struct {
 
 func (s *Transcripts) play(t *testing.T, name string, archive *txtar.Archive) {
 	home := t.TempDir()
-	w := &show{Transcripts: s, T: t, home: home, log: &Log{}}
+	w := &transcriptHost{Transcripts: s, T: t, home: home, log: &Log{}}
 	logger := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.rt = newRuntime(home, w.log)
 	w.rt.Log, w.rt.Procs = logger, proc.NewGroup(logger)
@@ -85,12 +85,12 @@ func (s *Transcripts) play(t *testing.T, name string, archive *txtar.Archive) {
 	}
 	defer w.end()
 	for i := range acts {
-		w.perform(&acts[i])
+		w.runAct(&acts[i])
 	}
 }
 
 // install writes the plugin and its talk to their places, and returns the talk.
-func (w *show) install(name string, archive *txtar.Archive) (talk string) {
+func (w *transcriptHost) install(name string, archive *txtar.Archive) (talk string) {
 	w.Helper()
 	dir := filepath.Join(w.home, w.Dir(name))
 	for _, f := range archive.Files {
@@ -119,21 +119,21 @@ func numbered(archive *txtar.Archive, talk string) string {
 	return strings.Repeat("\n", bytes.Count(txtar.Format(&before), []byte("\n"))+1) + talk
 }
 
-func (w *show) put(path, text string) {
+func (w *transcriptHost) put(path, text string) {
 	w.Helper()
 	w.must(os.MkdirAll(filepath.Dir(path), 0o755))
 	w.must(os.WriteFile(path, []byte(text), 0o644))
 }
 
-func (w *show) must(err error) {
+func (w *transcriptHost) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-// perform does one act, and checks that everything in the transcript happened, and nothing else.
-func (w *show) perform(a *act) {
+// runAct does one act, and checks that everything in the transcript happened, and nothing else.
+func (w *transcriptHost) runAct(a *act) {
 	w.Helper()
 	w.put(filepath.Join(w.home, playing, untilFile), strconv.Itoa(a.last()))
 	got := w.do(a.text)
@@ -148,7 +148,7 @@ func (w *show) perform(a *act) {
 const patience = 30 * time.Second
 
 // await waits until the plugin has played its part in an act, and the log has its stderr.
-func (w *show) await(a *act) {
+func (w *transcriptHost) await(a *act) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
@@ -167,7 +167,7 @@ func (w *show) await(a *act) {
 }
 
 // noFault ends the test if the plugin got something other than the transcript says.
-func (w *show) noFault() {
+func (w *transcriptHost) noFault() {
 	w.Helper()
 	if fault := w.read(faultFile); fault != "" {
 		w.Fatal(fault)
@@ -175,7 +175,7 @@ func (w *show) noFault() {
 }
 
 // unplayed returns the lines of an act that were not played.
-func (w *show) unplayed(a *act) []line {
+func (w *transcriptHost) unplayed(a *act) []line {
 	if w.Program == nil {
 		return nil // the log has what a plugin writes
 	}
@@ -192,7 +192,7 @@ func (w *show) unplayed(a *act) []line {
 	return left
 }
 
-func (w *show) read(name string) string {
+func (w *transcriptHost) read(name string) string {
 	w.Helper()
 	data, err := os.ReadFile(filepath.Join(w.home, playing, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -202,7 +202,7 @@ func (w *show) read(name string) string {
 }
 
 // logged returns the lines that plugins wrote to stderr. It finds them in the host's log.
-func (w *show) logged() []string {
+func (w *transcriptHost) logged() []string {
 	w.Helper()
 	var lines []string
 	for text := range strings.Lines(w.log.String()) {
@@ -216,7 +216,7 @@ func (w *show) logged() []string {
 }
 
 // end checks that no process is left, and that nothing happened that is not in the transcript.
-func (w *show) end() {
+func (w *transcriptHost) end() {
 	for _, p := range w.plugins {
 		if err := p.Close(context.Background()); err != nil {
 			w.Errorf("close %s: %v", p.Info().Name, err)
@@ -237,7 +237,7 @@ func (w *show) end() {
 }
 
 // hooks returns the hooks of the plugins, as a host wires them.
-func (w *show) hooks() []hook.Hook {
+func (w *transcriptHost) hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i, p := range w.plugins {
 		for _, h := range p.Hooks() {
@@ -251,18 +251,18 @@ func (w *show) hooks() []hook.Hook {
 
 // hostCan lists what a transcript can make the host do, by its first word. Each function returns
 // its results, one a line.
-var hostCan = map[string]func(w *show, rest string) []string{
-	"open":          (*show).open,
-	"fire":          (*show).fire,
-	"tool":          (*show).tool,
-	"method":        (*show).method,
-	"notifications": (*show).notifications,
-	"command":       (*show).command,
-	"health":        (*show).health,
-	"close":         (*show).close,
+var hostCan = map[string]func(w *transcriptHost, rest string) []string{
+	"open":          (*transcriptHost).open,
+	"fire":          (*transcriptHost).fire,
+	"tool":          (*transcriptHost).tool,
+	"method":        (*transcriptHost).method,
+	"notifications": (*transcriptHost).notifications,
+	"command":       (*transcriptHost).command,
+	"health":        (*transcriptHost).health,
+	"close":         (*transcriptHost).close,
 }
 
-func (w *show) do(text string) []string {
+func (w *transcriptHost) do(text string) []string {
 	w.Helper()
 	verb, rest, _ := strings.Cut(text, " ")
 	run, ok := hostCan[verb]

@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// playing is the directory, in the home of a player, with the talk and the state of playing it.
+// playing is a directory in the home of the fake plugin. It has the talk, and which lines of it
+// were played.
 const playing = "transcript.playing"
 
 // The files in it. Beside them is one for each part that was taken, named after its line.
@@ -24,7 +25,7 @@ const (
 	faultFile  = "fault"  // what differed from the transcript
 )
 
-// faultCode is the exit code of a player that got something other than the transcript says.
+// faultCode is the exit code of a fake plugin that got something other than the transcript says.
 const faultCode = 97
 
 // PlayPart plays the plugin of a transcript if the test binary was started as one, and ends the
@@ -35,7 +36,7 @@ func PlayPart() {
 	if err != nil {
 		return // this is a test
 	}
-	p := &performer{dir: dir, arguments: strings.Join(os.Args[1:], " "), in: bufio.NewReaderSize(os.Stdin, 1<<20)}
+	p := &transcriptPlugin{dir: dir, arguments: strings.Join(os.Args[1:], " "), in: bufio.NewReaderSize(os.Stdin, 1<<20)}
 	code, err := p.play(string(talk))
 	if err != nil {
 		p.write(faultFile, err.Error()+"\n")
@@ -45,15 +46,15 @@ func PlayPart() {
 	syscall.Exit(code) // not os.Exit, which takes a second under the race detector
 }
 
-// A performer plays one process of a transcript's plugin.
-type performer struct {
+// A transcriptPlugin is one process of a transcript's plugin, which the test binary plays.
+type transcriptPlugin struct {
 	dir       string
 	arguments string // with which it was started
 	in        *bufio.Reader
 	heard     *string // a line that was read to find out which part this is
 }
 
-func (p *performer) play(talk string) (code int, err error) {
+func (p *transcriptPlugin) play(talk string) (code int, err error) {
 	parts, err := parseParts(talk)
 	if err != nil {
 		return 0, err
@@ -68,18 +69,18 @@ func (p *performer) play(talk string) (code int, err error) {
 			p.played(l.number)
 			return l.exit()
 		}
-		if err := p.perform(l); err != nil {
+		if err := p.playLine(l); err != nil {
 			return 0, err
 		}
 	}
-	return 0, p.silence()
+	return 0, p.awaitEnd()
 }
 
 // due returns the parts that may have begun by now.
-func (p *performer) due(parts []part) []part {
+func (p *transcriptPlugin) due(parts []part) []part {
 	data, err := os.ReadFile(filepath.Join(p.dir, untilFile))
 	if err != nil {
-		panic(err) // the show writes it first
+		panic(err) // the transcriptHost writes it first
 	}
 	until, err := strconv.Atoi(string(data))
 	if err != nil {
@@ -91,7 +92,7 @@ func (p *performer) due(parts []part) []part {
 // take finds the part that this process plays: the next one with its arguments. If several are
 // possible, because processes were started at the same time, it is the part that begins with the
 // line that the process gets. It takes the part, so that no other process plays it.
-func (p *performer) take(parts []part) (*part, error) {
+func (p *transcriptPlugin) take(parts []part) (*part, error) {
 	heard, err := p.read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -108,7 +109,7 @@ func (p *performer) take(parts []part) (*part, error) {
 	return nil, fmt.Errorf("a process that is not in the transcript was started, with arguments %q, and sent %q", p.arguments, heard)
 }
 
-func (p *performer) claim(part *part) bool {
+func (p *transcriptPlugin) claim(part *part) bool {
 	f, err := os.OpenFile(filepath.Join(p.dir, fmt.Sprint(part.number)), os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false // another process has taken it
@@ -116,7 +117,7 @@ func (p *performer) claim(part *part) bool {
 	return f.Close() == nil
 }
 
-func (p *performer) perform(l line) error {
+func (p *transcriptPlugin) playLine(l line) error {
 	if l.mark == markSent {
 		if err := p.expect(l); err != nil {
 			return err
@@ -134,7 +135,7 @@ func (p *performer) perform(l line) error {
 }
 
 // expect reads one line, with its newline, and compares it with the transcript.
-func (p *performer) expect(l line) error {
+func (p *transcriptPlugin) expect(l line) error {
 	got, err := p.read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -145,8 +146,8 @@ func (p *performer) expect(l line) error {
 	return nil
 }
 
-// silence waits for the end of stdin: the host must send nothing more.
-func (p *performer) silence() error {
+// awaitEnd waits for the end of stdin. It returns an error if the host sends anything before that.
+func (p *transcriptPlugin) awaitEnd() error {
 	for {
 		got, err := p.read()
 		if got != "" {
@@ -161,7 +162,7 @@ func (p *performer) silence() error {
 	}
 }
 
-func (p *performer) read() (string, error) {
+func (p *transcriptPlugin) read() (string, error) {
 	if p.heard != nil {
 		heard := *p.heard
 		p.heard = nil
@@ -170,13 +171,13 @@ func (p *performer) read() (string, error) {
 	return p.in.ReadString('\n')
 }
 
-func (p *performer) played(number int) { p.write(playedFile, fmt.Sprintln(number)) }
+func (p *transcriptPlugin) played(number int) { p.write(playedFile, fmt.Sprintln(number)) }
 
 // write appends a text to a file in one piece, because other processes write there too.
-func (p *performer) write(name, text string) {
+func (p *transcriptPlugin) write(name, text string) {
 	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		panic(err) // the player's own home
+		panic(err) // the fake plugin's own home
 	}
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
