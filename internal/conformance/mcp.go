@@ -97,7 +97,7 @@ func (s *mcpSuite) checks() []Check {
 			Rule: "One message has 16 MiB at most.",
 			Fix:  "read lines of any length; many readers of lines have a smaller limit that must be raised"},
 		{ID: "mcp.input.garbled", Row: "C18", needs: []string{"mcp.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
-			Rule: "A server that exits is restarted, after pauses that grow.",
+			Rule: "A line that is not JSON is ignored, or answered with the error -32700, and the server goes on.",
 			Fix:  "answer a line that you cannot parse with the error -32700, or ignore it"},
 		{ID: "mcp.stdin.end", Row: "C19", needs: []string{"mcp.process.twice"}, run: func(t *trial) { s.stdinEnd(t, mcpExit) }, Does: "closes stdin",
 			Rule: "The server exits within 2 seconds after its stdin ends.",
