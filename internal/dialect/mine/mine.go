@@ -14,7 +14,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/program"
-	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Name is the dialect's name.
@@ -75,21 +74,10 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	noteSettings(m.name, s, rt)
+	rt.NoConfig(Name, m.name, s)
 	p := newPlugin(d, f.Path, m, s, rt)
 	p.greet()
 	return p, nil
-}
-
-// noteSettings reports settings that a plugin of this dialect never gets.
-func noteSettings(name string, s dialect.Settings, rt *dialect.Runtime) {
-	const fix = "remove it; a mine plugin reads its settings itself, for example from a variable that `env` names"
-	if o, err := rawjson.Parse(s.Config); err == nil && len(o) > 0 {
-		rt.Odd(fmt.Sprintf("the config of [plugins.%s] has no effect: mine plugins get none", name), fix)
-	}
-	if o, err := rawjson.Parse(s.SystemConfig); err == nil && len(o) > 0 {
-		rt.Odd(fmt.Sprintf("[plugins.%s] in the secrets file has no effect: mine plugins get no config", name), fix)
-	}
 }
 
 // Examine reports why the directory of plugins cannot be read.
