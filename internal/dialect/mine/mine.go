@@ -131,7 +131,7 @@ func describe(dir string, env dialect.Env) dialect.Found {
 	return f
 }
 
-// startable returns why a program cannot be started, or nil. It does not start it.
+// startable returns why a program cannot be started, or nil. It does not start the program.
 func startable(path string, env dialect.Env) error {
 	if !dialect.Executable(path) {
 		return explain(program.Diagnose(path, env.Vars, nil))
@@ -142,7 +142,7 @@ func startable(path string, env dialect.Env) error {
 	return nil
 }
 
-// explain returns the error of docs/protocols/mine.md, row M30, for a program that does not start.
+// explain returns the error for a program that does not start: docs/protocols/mine.md, row M30.
 func explain(start *program.StartError) error {
 	switch info, err := os.Stat(start.Path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -158,7 +158,7 @@ func explain(start *program.StartError) error {
 }
 
 // otherProgram returns the name of the only executable file in the plugin's folder. It returns ""
-// if there is none or more than one, or if path is not directly in that folder.
+// if there is no executable file or more than one, or if path is not directly in that folder.
 func otherProgram(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {
