@@ -197,7 +197,7 @@ func (s *mcpSuite) initialize(t *trial) {
 		t.failf("the handshake was answered with %s instead of an object", shown(a.result))
 		return
 	}
-	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // if they are not an object there are none, which another check reports
+	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // mcp.handshake.info reports capabilities that are not an object
 	if s.modern {
 		s.ping = request{"tools/list", s.params(""), mcpAnswer} // that revision has no ping
 	}
@@ -206,7 +206,7 @@ func (s *mcpSuite) initialize(t *trial) {
 
 func (s *mcpSuite) versions(t *trial) {
 	if s.modern {
-		list, err := strings_(s.welcome.Get("supportedVersions"))
+		list, err := stringList(s.welcome.Get("supportedVersions"))
 		if err != nil || !slices.Contains(list, mcpcall.Modern) {
 			t.failf("supportedVersions is %s, without %s", shown(s.welcome.Get("supportedVersions")), mcpcall.Modern)
 		}
