@@ -25,7 +25,7 @@ type Check struct {
 	Fix   string   `json:"fix"`  // what the plugin's author must change
 	needs []string // checks that must pass before this one is tried
 	after []string // checks that must run before this one, because it uses what they read; they need not pass
-	sums  bool     // it sums up what was seen in the whole run
+	sums  bool     // it sums up faults that were seen in the whole run
 	run   func(*trial)
 }
 

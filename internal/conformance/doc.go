@@ -1,6 +1,6 @@
-// Package conformance tests a plugin against its protocol. It calls the plugin as a host does, and
-// as no host should, and reports which rules the plugin keeps. `patchbay plugin test` uses it;
-// docs/testing-plugins.md lists the checks.
+// Package conformance tests a plugin against its protocol. It calls the plugin as a host does, also
+// makes calls that no host should make, and reports which rules the plugin keeps. `patchbay plugin
+// test` uses it; docs/testing-plugins.md lists the checks.
 //
 // # Running a test
 //

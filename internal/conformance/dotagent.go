@@ -207,7 +207,7 @@ func (s *dotagentSuite) infoFields(t *trial) {
 	if v := s.info.Get("version"); !dialect.Missing(v) && v[0] != '"' {
 		t.failf("version is not a string: %s", shown(v))
 	}
-	platforms, err := strings_(s.info.Get("platforms"))
+	platforms, err := stringList(s.info.Get("platforms"))
 	if err != nil {
 		t.failf("platforms is not a list of strings: %s", shown(s.info.Get("platforms")))
 	}
@@ -222,8 +222,8 @@ func (s *dotagentSuite) infoFields(t *trial) {
 	}
 }
 
-// strings_ reads a list of strings that may be absent.
-func strings_(raw json.RawMessage) ([]string, error) {
+// stringList reads a list of strings that may be absent.
+func stringList(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if dialect.Missing(raw) {
 		return nil, nil
@@ -234,7 +234,7 @@ func strings_(raw json.RawMessage) ([]string, error) {
 
 func (s *dotagentSuite) infoKinds(t *trial) {
 	known := []string{"preflight", "sink", "notify"}
-	kinds, err := strings_(s.info.Get("kinds"))
+	kinds, err := stringList(s.info.Get("kinds"))
 	if err != nil {
 		t.failf("kinds is not a list of strings: %s", shown(s.info.Get("kinds")))
 		return

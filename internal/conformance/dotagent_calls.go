@@ -44,8 +44,8 @@ func (t *trial) checkRefusals(raw json.RawMessage, asked func(json.RawMessage) b
 	t.passf("refused %d of %d configs that do not fit", len(bad), len(bad))
 }
 
-// configs returns configs that fit the plugin's schema: once validate was called, those that it
-// accepted, because no host calls invoke with another.
+// configs returns configs that fit the plugin's schema. After validate was called, it returns only
+// the configs that validate accepted, because no host calls invoke with another config.
 func (s *dotagentSuite) configs() []sample.Value {
 	if s.fitting != nil {
 		return s.fitting
@@ -144,8 +144,9 @@ func (s *dotagentSuite) exitCode(t *trial) { summary(sawExit, "exit codes agree 
 
 func (s *dotagentSuite) replyFields(t *trial) { summary(sawUnsaid, "refusals have reasons")(t) }
 
-// one returns a call that the plugin answers, as seen before.
-func (s *dotagentSuite) one(message string) call {
+// answeredCall returns a call of invoke as dotagent.invoke.reply makes it. Checks that use it need
+// that check, so the plugin answers.
+func (s *dotagentSuite) answeredCall(message string) call {
 	kind := s.kinds[0]
 	return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].JSON), dotagentTimes[kind])
 }
@@ -168,7 +169,7 @@ func (s *dotagentSuite) huge(t *trial) {
 }
 
 func (s *dotagentSuite) garbled(t *trial) {
-	var agreed []string // for each verb the first input to which it agreed
+	var agreed []string // for each verb that answers ok to an invalid input: the first such input
 	for _, verb := range []string{"validate", "invoke"} {
 		for _, stdin := range []string{"", "this is not JSON\n", "{\"kind\":\"si", "[1,2,3]\n"} {
 			r, err := s.run(s.verb(verb, []byte(stdin), dotagentValidate))
@@ -208,13 +209,13 @@ func (s *dotagentSuite) unknownVerb(t *trial) {
 }
 
 func (s *dotagentSuite) together(t *trial) {
-	alone, err := s.run(s.one("hello"))
+	alone, err := s.run(s.answeredCall("hello"))
 	if err != nil {
 		t.failStart(err)
 		return
 	}
 	t.sideBySide(4, func(i int) string {
-		c := s.one(fmt.Sprintf("message %d", i))
+		c := s.answeredCall(fmt.Sprintf("message %d", i))
 		r, err := s.run(c)
 		switch {
 		case err != nil:
@@ -247,7 +248,7 @@ func (t *trial) sideBySide(n int, do func(i int) string) {
 }
 
 func (s *dotagentSuite) late(t *trial) {
-	c := s.one("hello")
+	c := s.answeredCall("hello")
 	c.late = s.startup*2 + 200*time.Millisecond
 	o, r := s.answer(t, "invoke", c)
 	switch {

@@ -201,7 +201,7 @@ func (f *fakeRPC) serve(m *fakeMessage) {
 	f.reply(m, result, fault)
 }
 
-// reply writes an answer, as its fault demands.
+// reply writes an answer, changed by the fault.
 func (f *fakeRPC) reply(m *fakeMessage, result, fault string) {
 	body := `"result":` + result
 	if fault != "" {

@@ -3,7 +3,7 @@
     harness.py PACKAGES FILE load|call|version WORK SECONDS
 
 It runs inside the interpreter, with the package with which the host runs plugins. The plugin's own output is on stdout
-too, which is not a fault: the reports begin with a word.
+too, which is not a fault: each report begins with the word conformance.
 """
 import asyncio
 import copy

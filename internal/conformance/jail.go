@@ -20,7 +20,7 @@ type jail struct {
 	trees []sandbox.Tree
 }
 
-// confined reports whether the plugin runs in a sandbox. why says why not, if its dialect has one.
+// confined reports whether the plugin runs in a sandbox. If it does not, why is the reason.
 func (b *bench) confined() (yes bool, why string) {
 	switch {
 	case !b.target.confinable() || b.target.Found.Info == nil:
@@ -65,7 +65,7 @@ func (j *jail) set(trees []sandbox.Tree) {
 	j.trees = trees
 }
 
-// hasPath reports whether a path exists inside.
+// hasPath reports whether a path exists inside the sandbox.
 func (j *jail) hasPath(path string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -78,16 +78,18 @@ func (j *jail) hasPath(path string) bool {
 // onePath matches an absolute path in a message.
 const onePath = `/[A-Za-z0-9._+@%-]+(?:/[A-Za-z0-9._+@%-]+)*`
 
-// The words of programs about a missing file, or about a program that they may not start.
+// The words in which programs report a missing or read-only file, or a program that they may not
+// start.
 var (
-	missing = regexp.MustCompile(`(?i)no such file|not found|ENOENT|cannot open|EACCES|permission denied|operation not permitted|can't open|cannot access`)
-	paths   = regexp.MustCompile(onePath)
-	fixed   = regexp.MustCompile(`(?i)(` + onePath + `)['"]?: read-only file ?system|read-only file ?system[^/\n]{0,16}(` + onePath + `)`)
-	words   = regexp.MustCompile(`[A-Za-z0-9._+-]+`)
+	missing  = regexp.MustCompile(`(?i)no such file|not found|ENOENT|cannot open|EACCES|permission denied|operation not permitted|can't open|cannot access`)
+	paths    = regexp.MustCompile(onePath)
+	readOnly = regexp.MustCompile(`(?i)(` + onePath + `)['"]?: read-only file ?system|read-only file ?system[^/\n]{0,16}(` + onePath + `)`)
+	words    = regexp.MustCompile(`[A-Za-z0-9._+-]+`)
 )
 
-// suspect reads the output of a plugin for missing files that exist outside its sandbox. The
-// sandbox does not notice these: a file that was not granted does not exist inside.
+// suspect searches the output of a plugin for files that it misses and that exist outside its
+// sandbox. The sandbox does not notice such files: a file that was not granted does not exist
+// inside.
 func (b *bench) suspect(text string) {
 	if yes, _ := b.confined(); !yes {
 		return
@@ -103,10 +105,11 @@ func (b *bench) suspect(text string) {
 	}
 }
 
-// unwritten notes the files that a line reports as read-only. The plugin can read its own directory
-// and those of the system, and its sandbox refuses to write to them.
+// unwritten notes the files that a line reports as read-only, and reports whether there are any.
+// The plugin can read its own directory and those of the system, and its sandbox refuses to write
+// to them.
 func (b *bench) unwritten(line string) bool {
-	found := fixed.FindAllStringSubmatch(line, -1)
+	found := readOnly.FindAllStringSubmatch(line, -1)
 	for _, m := range found {
 		path := outside(filepath.Clean(strings.TrimRight(m[1]+m[2], ".:")))
 		if !strings.HasPrefix(path, b.dir) {
@@ -116,11 +119,12 @@ func (b *bench) unwritten(line string) bool {
 	return len(found) > 0
 }
 
-// terminal is where a program asks the user. It is not reported as undeclared, because no
-// capability grants it: a sandbox has no terminal, and a command must work without one.
+// terminal is the file with which a program asks the user. It is not reported as undeclared,
+// because no capability grants it: a sandbox has no terminal, and a command must work without one.
 const terminal = "/dev/tty"
 
-// missedPath notes the files in a line that exist outside and not inside.
+// missedPath notes the files in a line that exist outside the sandbox and not inside, and reports
+// whether there are any.
 func (b *bench) missedPath(line string) bool {
 	found := false
 	for _, path := range paths.FindAllString(line, -1) {

@@ -179,8 +179,8 @@ func (s *kagedSuite) askHooks(t *trial) {
 	t.passf("%s", plural(len(s.manifest.Hooks), "hook"))
 }
 
-// unknown returns notes about what is ignored in the answer of a hook: fields that the hook does
-// not have, or the whole answer if it is to on_session_idle, or from an observer to pre_compact.
+// unknown returns notes about the ignored parts of a hook's answer: fields that the hook does not
+// have, or the whole answer to on_session_idle, and that of an observer to pre_compact.
 func (s *kagedSuite) unknown(name string, result json.RawMessage) []string {
 	if dialect.Missing(result) {
 		return nil

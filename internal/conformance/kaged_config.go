@@ -124,7 +124,7 @@ func (s *kagedSuite) welcomeFields(t *trial) {
 // sameNames compares a list in the answer to initialize with the manifest: it must have all of
 // least, and nothing beyond most.
 func (s *kagedSuite) sameNames(t *trial, field string, least, most []string) {
-	have, err := strings_(s.welcome.Get(field))
+	have, err := stringList(s.welcome.Get(field))
 	if err != nil {
 		t.failf("%s is not a list of strings: %s", field, shown(s.welcome.Get(field)))
 		return

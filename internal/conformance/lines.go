@@ -31,13 +31,13 @@ type dialogue struct {
 	mu      sync.Mutex // protects the fields below
 	next    int
 	waiting map[string]chan *answer
-	tail    []byte // the beginning of a line without its end
-	broken  []byte // lines that are not JSON, which may be parts of one message
+	tail    []byte // the last line, if its end has not come yet
+	broken  []byte // lines that are not JSON, and may be parts of one message
 	last    []byte // the last answer that had the id of its request, if it is long
 
 	arrived []delivery // answers that are delivered when everything that came with them is read; only the reader uses it
 
-	garbled atomic.Bool // the plugin was sent an invalid line, so its own invalid lines are not reported
+	garbled atomic.Bool // the plugin was sent an invalid line, so invalid lines of the plugin are not reported
 }
 
 // A delivery is an answer for a request that waits.
@@ -122,7 +122,7 @@ func (d *dialogue) deliver() {
 	d.arrived = nil
 }
 
-// tailed is the output of a process. It keeps the beginning of a line that has no end yet.
+// tailed is the output of a process. It stores the beginning of a line whose end has not come yet.
 type tailed struct {
 	io.Reader
 	d *dialogue

@@ -114,7 +114,7 @@ func (d *dialogue) unfinished() string {
 	return "; it wrote " + shown(d.tail) + " without a line end"
 }
 
-// saidSince returns the last line of stderr, if the process has written to it since then.
+// saidSince returns the last line of stderr, if stderr is no longer what it was then.
 func (d *dialogue) saidSince(then string) string {
 	now := d.process.Stderr()
 	if now == then {
@@ -147,7 +147,8 @@ func (d *dialogue) alive() bool {
 	}
 }
 
-// closeStdin closes stdin, waits for the end of the process, and reports whether it came in time.
+// closeStdin closes stdin, waits for the end of the process, and reports whether the process ended
+// in time.
 func (d *dialogue) closeStdin(within time.Duration) bool {
 	_ = d.process.Stdin().Close()
 	return d.b.await(d.process, d.b.limit(within))

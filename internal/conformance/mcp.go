@@ -97,7 +97,7 @@ func (s *mcpSuite) checks() []Check {
 			Rule: "One message has 16 MiB at most.",
 			Fix:  "read lines of any length; many readers of lines have a smaller limit that must be raised"},
 		{ID: "mcp.input.garbled", Row: "C18", needs: []string{"mcp.process.twice"}, run: s.garbled, Does: "sends lines that are not JSON",
-			Rule: "A server that exits is restarted, after pauses that grow.",
+			Rule: "A line that is not JSON is ignored, or answered with the error -32700, and the server goes on.",
 			Fix:  "answer a line that you cannot parse with the error -32700, or ignore it"},
 		{ID: "mcp.stdin.end", Row: "C19", needs: []string{"mcp.process.twice"}, run: func(t *trial) { s.stdinEnd(t, mcpExit) }, Does: "closes stdin",
 			Rule: "The server exits within 2 seconds after its stdin ends.",
@@ -197,7 +197,7 @@ func (s *mcpSuite) initialize(t *trial) {
 		t.failf("the handshake was answered with %s instead of an object", shown(a.result))
 		return
 	}
-	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // if they are not an object there are none, which another check reports
+	s.capabilities, _ = rawjson.Parse(s.welcome.Get("capabilities")) // mcp.handshake.info reports capabilities that are not an object
 	if s.modern {
 		s.ping = request{"tools/list", s.params(""), mcpAnswer} // that revision has no ping
 	}
@@ -206,7 +206,7 @@ func (s *mcpSuite) initialize(t *trial) {
 
 func (s *mcpSuite) versions(t *trial) {
 	if s.modern {
-		list, err := strings_(s.welcome.Get("supportedVersions"))
+		list, err := stringList(s.welcome.Get("supportedVersions"))
 		if err != nil || !slices.Contains(list, mcpcall.Modern) {
 			t.failf("supportedVersions is %s, without %s", shown(s.welcome.Get("supportedVersions")), mcpcall.Modern)
 		}

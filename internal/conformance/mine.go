@@ -133,7 +133,7 @@ func manifestOdd(t *trial) {
 
 func (s *mineSuite) executable(t *trial) {
 	t.checkStartable(s.declared.Program)
-	if t.failed() && t.target.Found.Err != nil { // it may know which program was meant
+	if t.failed() && t.target.Found.Err != nil { // the dialect's error may name the program that was meant
 		_, fix := startFault(t.target.Found.Err)
 		t.fixWith(fix)
 	}

@@ -28,7 +28,7 @@ type launch struct {
 	args []string
 	dir  string
 	env  []string
-	free bool // without the sandbox
+	free bool // it runs without the sandbox
 }
 
 // start starts a process of the plugin.
@@ -45,7 +45,7 @@ func (b *bench) start(l launch) (*proc.Process, error) {
 	return p, err
 }
 
-// A startFailed is why the plugin cannot be started, and the check that found it.
+// A startFailed says why the plugin cannot be started, and which check found that.
 type startFailed struct{ check, text, fix string }
 
 // noteStart records whether the plugin can be started at all. If the first process cannot be

@@ -15,11 +15,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
-// A pythonSuite checks a plugin against docs/protocols/python.md. A program of ours, harness.py,
-// calls its hooks in the interpreter. It uses the same package as the host.
+// A pythonSuite checks a plugin against docs/protocols/python.md. Our program harness.py calls the
+// plugin's hooks in an interpreter. It uses the same Python package as the host.
 type pythonSuite struct {
 	*bench
-	harness  string // our program
+	harness  string // the file of our program
 	packages string // where the package is
 	loaded   pythonLoaded
 	late     string // why loading took too long; "": it did not
@@ -133,7 +133,7 @@ func (s *pythonSuite) interpreter(t *trial) {
 	t.passf("Python %s", strings.TrimSpace(string(r.stdout)))
 }
 
-// python runs the program with a word that says what to do.
+// python runs harness.py. do says what it does: load, call or version.
 func (s *pythonSuite) python(t *trial, do string, within time.Duration) *returned {
 	limit := fmt.Sprint(s.limit(pythonHandler).Seconds())
 	r, err := s.run(call{launch: launch{path: "python3", args: []string{"-I", s.harness, s.packages, s.target.Path, do, s.work, limit}, dir: s.work, env: s.env.Pick(dialect.BaseNames)}, within: within, fixed: true, grace: time.Second})

@@ -99,5 +99,5 @@ func (s *pythonSuite) ends(t *trial) {
 	}
 }
 
-// harnessStuck is the exit code of our program if a thread blocks the end of the interpreter.
+// harnessStuck is the exit code of harness.py if a thread keeps the interpreter from exiting.
 const harnessStuck = 97

@@ -17,7 +17,7 @@ type rpcSuite struct {
 	launch  func() launch
 	prepare func(*dialogue)         // before anything is sent; may be nil
 	greet   func(d *dialogue) error // the handshake of every process but the first
-	ping    request                 // a request that every plugin answers
+	ping    request                 // a request that every plugin must answer
 	talking *dialogue               // the process that most checks use; nil: none now
 	startup time.Duration           // how long the first handshake took
 }
@@ -220,8 +220,8 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 	t.passf("%s", d.process.Exit())
 }
 
-// shutdown sends shutdown and returns the answer. The end of the process is another check, which
-// gets the process that has answered. Both are nil if there is no answer.
+// shutdown sends shutdown, and returns the process and its answer. Another check waits for the end
+// of the process. Both results are nil if there is no answer.
 func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue, a *answer) {
 	if d = s.mustLive(t, s.live); d == nil {
 		return nil, nil

@@ -32,8 +32,8 @@ func (t *trial) endedFix(err error) {
 	}
 }
 
-// afterAll closes stdin, and checks whether the missing answer comes then. If it does, the plugin
-// has not flushed its stdout.
+// afterAll closes stdin, and waits a moment for the missing answer. If it comes now, the plugin has
+// not flushed its stdout.
 func (s *rpcSuite) afterAll(d *dialogue) string {
 	if !d.alive() {
 		return ""

@@ -17,12 +17,12 @@ const DefaultTimeout = 3 * time.Minute
 
 // Options say how a plugin is tested. The zero value works.
 type Options struct {
-	Environ []string      // the environment from which the plugin's is made
-	Timeout time.Duration // for the whole run; 0: DefaultTimeout
-	Only    []string      // ids of checks, or their beginnings up to a dot; empty: all
-	Guarded []sandbox.Place
-	Bare    bool         // without a sandbox, even if the plugin's dialect has one
-	Log     *slog.Logger // gets the plugin's stderr; nil: no log
+	Environ []string        // the environment from which the plugin's is made
+	Timeout time.Duration   // for the whole run; 0: DefaultTimeout
+	Only    []string        // ids of checks, or their beginnings up to a dot; empty: all
+	Guarded []sandbox.Place // Patchbay's own places, which the plugin's sandbox never opens
+	Bare    bool            // without a sandbox, even if the plugin's dialect has one
+	Log     *slog.Logger    // gets the plugin's stderr; nil: no log
 
 	// OnResult is called with each result; may be nil.
 	OnResult func(Result)
@@ -32,7 +32,7 @@ type Options struct {
 	// within shortens the time for an answer, for tests of plugins that never answer; nil: the
 	// protocol's times.
 	within func(check string, usual time.Duration) time.Duration
-	// system is what can be enforced here; nil: it is determined.
+	// system says what a sandbox can enforce here; nil: [sandbox.Probe] finds out.
 	system *sandbox.System
 }
 
@@ -165,7 +165,7 @@ func (b *bench) runCheck(ctx context.Context, c *Check) Result {
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
 	case need != "":
-		cause := cmp.Or(b.causes[need], need) // the first in a row of them
+		cause := cmp.Or(b.causes[need], need) // need itself may not have been tried
 		b.causes[c.ID] = cause
 		t.skipf("%s%s%s", NotTried, cause, map[Status]string{Fail: " failed", Skip: " was skipped"}[b.results[cause].Status])
 	case ctx.Err() != nil:
@@ -173,7 +173,7 @@ func (b *bench) runCheck(ctx context.Context, c *Check) Result {
 		t.fixWith("give the run more time with --timeout, or choose checks with --only")
 	default:
 		c.run(t)
-		if b.stuck != nil && b.stuck.check == c.ID { // the check says something about the call
+		if b.stuck != nil && b.stuck.check == c.ID { // the text of the check is only about one call
 			t.status, t.text = Fail, b.stuck.text
 			t.fixWith(cmp.Or(b.stuck.fix, "make the plugin start; the message says why it does not"))
 		}
@@ -185,8 +185,8 @@ func (b *bench) runCheck(ctx context.Context, c *Check) Result {
 	return t.result()
 }
 
-// unmet returns a check that this one needs and that has not passed; empty: there is none. If the
-// plugin cannot be started, that is the check that found it.
+// unmet returns a check that c needs and that has not passed; empty: there is none. If the plugin
+// cannot be started, unmet returns the check that found that.
 func (b *bench) unmet(c *Check) string {
 	if b.stuck != nil && len(c.needs) > 0 {
 		return b.stuck.check

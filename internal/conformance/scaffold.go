@@ -129,8 +129,8 @@ func (s *scaffoldSuite) checks() []Check {
 	}
 }
 
-// clean sums up the output beside answers. In this protocol the plugin sends no messages of its
-// own.
+// clean fails if the plugin printed anything but answers. In this protocol the plugin sends no
+// messages of its own.
 func (s *scaffoldSuite) clean(t *trial) {
 	for _, kind := range []sight{sawNoise, sawUnasked, sawRequest} {
 		if text := s.seen.of(kind); text != "" {
@@ -208,7 +208,7 @@ func (s *scaffoldSuite) answerFields(t *trial) {
 }
 
 func (s *scaffoldSuite) readHooks(t *trial) {
-	list, err := strings_(s.manifest.Get("hooks"))
+	list, err := stringList(s.manifest.Get("hooks"))
 	if err != nil {
 		t.failf("hooks is not a list of strings: %.160s", s.manifest.Get("hooks"))
 		return
@@ -309,14 +309,13 @@ func (s *scaffoldSuite) huge(t *trial) {
 	s.large(t, r)
 }
 
-// asksHooks reports whether its hooks have answered.
+// asksHooks reports whether the plugin has hooks, and they have answered.
 func (s *scaffoldSuite) asksHooks() bool {
 	return len(s.hooks) > 0 && s.results["scaffold.hook.answers"].Status == Pass
 }
 
-// awake chooses the request with which a check sees whether the plugin answers: its first hook, or
-// an unknown tool. If it has neither, that is an unknown method, whose answer another check
-// demands.
+// awake chooses the request with which a check tests whether the plugin answers: its first hook, or
+// else an unknown tool. If the plugin answers neither, the request stays an unknown method.
 func (s *scaffoldSuite) awake(check func(*trial)) func(*trial) {
 	return func(t *trial) {
 		switch {

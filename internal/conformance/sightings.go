@@ -31,7 +31,7 @@ const (
 	sawSlow     sight = "slow"     // an answer that took most of its time
 )
 
-// mostSights limits the texts of a kind.
+// mostSights limits how many texts of a kind are stored.
 const mostSights = 5
 
 // sightings hold what was seen during a run. Several goroutines add to them.
@@ -41,7 +41,7 @@ type sightings struct {
 	more map[sight]int
 }
 
-// note adds a text, each text once.
+// note adds a text, unless the kind has it already.
 func (s *sightings) note(kind sight, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.mu.Lock()

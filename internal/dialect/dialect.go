@@ -145,13 +145,13 @@ type ToolResult struct {
 	Result  string `json:"result"`
 	Error   string `json:"error"` // set if Success is false
 
-	// Raw is the result as the plugin's protocol has it, an object; nil if the protocol knows only
-	// text.
+	// Raw is the result in the form of the plugin's protocol, an object; nil if results of the
+	// protocol are only text.
 	Raw json.RawMessage `json:"-"`
-	// Pending means that the tool needs input before it can go on. Raw says which.
+	// Pending means that the tool needs input before it can go on. Raw says which input.
 	Pending bool `json:"-"`
 
-	// Sent and Received are the params and the result as the plugin's protocol has them, for a
+	// Sent and Received are the params and the result in the form of the plugin's protocol, for a
 	// trace. Received is nil if the plugin answered with an error; both are nil if the plugin was
 	// not called.
 	Sent     json.RawMessage `json:"-"`
@@ -274,8 +274,8 @@ type Connector interface {
 	Connect(name string, p hook.Point) (hook.Hook, error)
 }
 
-// A Refresher is a plugin that checks its files at the start of each turn, so that a change acts on
-// that turn.
+// A Refresher is a plugin that checks its files at the start of each turn, so that a change takes
+// effect in that turn.
 type Refresher interface {
 	Refresh(ctx context.Context)
 }
@@ -285,8 +285,8 @@ type TurnEnder interface {
 	EndTurn(ctx context.Context)
 }
 
-// A Limited dialect runs at most Most of the plugins that Find lists. Plugins that are disabled or
-// do not start do not count.
+// A Limited is a dialect that runs at most Most of the plugins that Find lists. Plugins that are
+// disabled, or that do not start, do not count.
 type Limited interface {
 	Most() int
 }
@@ -312,14 +312,15 @@ type ConfigChecker interface {
 	CheckConfig(ctx context.Context, config json.RawMessage) error
 }
 
-// A Fleeting plugin has no process between two calls. The host may reopen it when its files change,
-// and loses nothing.
+// A Fleeting is a plugin that has no process between two calls. So the host loses nothing if it
+// reopens the plugin when its files change.
 type Fleeting interface {
 	Fleeting()
 }
 
-// A Timekeeper plugin applies the timeout of its settings itself. Its hooks have a longer one, so
-// that the plugin can report which handler took too long. The host does not replace it.
+// A Timekeeper is a plugin that applies the timeout of its settings itself. Its hooks have a longer
+// timeout, so that the plugin can report which handler took too long. The host does not replace the
+// timeout of these hooks.
 type Timekeeper interface {
 	KeepsTime()
 }
@@ -354,8 +355,8 @@ type Notifier interface {
 // A Reconfigurer is a plugin whose configuration can be replaced while it runs.
 type Reconfigurer interface {
 	// Reconfigure returns nil as soon as the plugin works with the new configuration. Otherwise it
-	// returns the reason why the plugin does not. It waits for calls under way; new calls wait for
-	// it.
+	// returns the reason why the plugin does not. It waits for calls under way. New calls wait
+	// until it returns.
 	Reconfigure(ctx context.Context, s Settings) error
 }
 

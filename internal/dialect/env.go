@@ -25,7 +25,7 @@ func (e Env) Get(name string) string {
 // Home returns the user's home directory, $HOME.
 func (e Env) Home() string { return e.Get("HOME") }
 
-// InHome joins elements to the home directory. It returns "" if there is none.
+// InHome joins elements to the home directory. It returns "" if there is no home directory.
 func (e Env) InHome(elem ...string) string {
 	home := e.Home()
 	if home == "" {
@@ -42,7 +42,8 @@ func (e Env) ConfigHome() string {
 	return e.InHome(".config")
 }
 
-// InConfigHome joins elements to the configuration directory. It returns "" if there is none.
+// InConfigHome joins elements to the configuration directory. It returns "" if there is no home
+// directory.
 func (e Env) InConfigHome(elem ...string) string {
 	config := e.ConfigHome()
 	if config == "" {
@@ -59,7 +60,7 @@ func (e Env) DataHome() string {
 	return e.InHome(".local", "share")
 }
 
-// InDataHome joins elements to the data directory. It returns "" if there is none.
+// InDataHome joins elements to the data directory. It returns "" if there is no home directory.
 func (e Env) InDataHome(elem ...string) string {
 	data := e.DataHome()
 	if data == "" {

@@ -37,7 +37,7 @@ func TestFailureTable(t *testing.T) {
 	}
 	for i, row := range Failures {
 		if row.Cite == "" {
-			t.Errorf("row %d cites nothing", i)
+			t.Errorf("row %d has no Cite", i)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func NoHook(plugin, name string, have []string) error {
 }
 
 // NotCallable returns the error of a connection to a point where the hook cannot be called. points
-// are those where it can.
+// lists the points where it can be called.
 func NotCallable(dialect string, want Spot, points []string) error {
 	return WithFix(fmt.Errorf("%s hook %s cannot be called at %s", dialect, want.Hook, want.Point), "connect it to "+strings.Join(points, ", "))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// FoldersIn lists the folders in a place, by name. It leaves hidden ones out. It lists links to
-// folders, and links to nothing, so that the latter are reported. It returns nil if the place
-// cannot be read; [ExaminePlace] reports why.
+// FoldersIn lists the folders in a place, by name. It leaves hidden folders out. It also lists
+// links to folders, and links to nothing, so that the host reports them. It returns nil if the
+// place cannot be read; [ExaminePlace] reports why.
 func FoldersIn(place string) []string {
 	if place == "" {
 		return nil
@@ -58,7 +58,7 @@ func FilesIn(place string) []string {
 }
 
 // LeadsNowhere reports whether path is a link to a file that does not exist. In a place of plugins
-// it is a plugin that somebody installed and that cannot be called.
+// such a link is a plugin that was installed and cannot be called.
 func LeadsNowhere(path string) bool {
 	_, err := os.Readlink(path)
 	if err != nil {
@@ -99,9 +99,9 @@ func ExaminePlace(place string) []Problem {
 		}
 	default:
 		p := Problem{Path: place, Message: unlisted + Cause(err).Error()}
-		if info, unseen := os.Stat(place); errors.Is(err, fs.ErrPermission) {
+		if info, statErr := os.Stat(place); errors.Is(err, fs.ErrPermission) {
 			p.Fix = "chmod u+rx " + program.Quote(place)
-		} else if unseen == nil && !info.IsDir() {
+		} else if statErr == nil && !info.IsDir() {
 			p.Fix = "move this file away, and make a directory in its place"
 		}
 		return []Problem{p}
@@ -116,7 +116,7 @@ const unlisted = "its plugins cannot be listed: "
 // found.
 func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 
-// ReadManifest reads a regular file of at most that many bytes.
+// ReadManifest reads a manifest, a regular file of at most most bytes.
 func ReadManifest(file string, most int) ([]byte, error) {
 	data, err := plainfile.Read(file, most)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
@@ -176,7 +176,7 @@ func FirstProblem(problems []Problem) error {
 
 // RefuseTwins skips the second of two plugins with the same name: users could not tell them apart,
 // and tool names contain the plugin's name. A plugin whose directory has the name goes before any
-// other that declares it.
+// other plugin that declares that name.
 func RefuseTwins(all []Found) {
 	owner, first := make(map[string]string), make(map[string]string)
 	for _, f := range all {

@@ -86,6 +86,8 @@ func TestFirstProblem(t *testing.T) {
 	}
 }
 
+// TestAPlacesNameIsItsOwn: a plugin that declares the name of another plugin's directory is
+// skipped, whichever comes first. A broken plugin keeps the name of its directory too.
 func TestAPlacesNameIsItsOwn(t *testing.T) {
 	all := []Found{{Name: "b", Place: "a", Path: "a"}, {Name: "b", Place: "b", Path: "b"}, {Name: "x", Place: "c", Path: "c", State: Broken}, {Name: "c", Place: "d", Path: "d"}}
 	RefuseTwins(all)
@@ -96,8 +98,8 @@ func TestAPlacesNameIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestRefuseTwins: of two plugins with one name the second is skipped. A broken plugin takes no
-// name.
+// TestRefuseTwins: of two plugins with one name the second is skipped. A broken plugin does not
+// claim the name that it declares.
 func TestRefuseTwins(t *testing.T) {
 	all := []Found{{Name: "a", Path: "0", State: Broken}, {Name: "a", Path: "1"}, {Name: "b", Path: "2"}, {Name: "a", Path: "3"}}
 	RefuseTwins(all)

@@ -28,7 +28,7 @@ type NoiseLog struct {
 	log func() *slog.Logger
 
 	mu      sync.Mutex                // protects the fields below
-	odd     func(message, fix string) // while the plugin starts: takes warnings as findings; else nil
+	odd     func(message, fix string) // gets warnings as findings while the plugin starts; nil: it has started
 	began   time.Time                 // of the present window
 	logged  int                       // lines in the present window
 	dropped int                       // lines since the last one that was logged
@@ -46,7 +46,7 @@ func (n *NoiseLog) Starting(odd func(message, fix string)) {
 	n.odd = odd
 }
 
-// Started ends what [NoiseLog.Starting] began.
+// Started reports that the plugin has started: from now on warnings are logged.
 func (n *NoiseLog) Started() { n.Starting(nil) }
 
 // Take logs one line, if the budget allows it. A late reply is logged at debug level only, since
@@ -60,7 +60,7 @@ func (n *NoiseLog) Take(one wire.Noise) {
 		level = slog.LevelDebug
 	}
 	what, fix := noiseText(one.Kind)
-	if level == slog.LevelWarn && n.take(what, fix, one.Line) {
+	if level == slog.LevelWarn && n.reportFinding(what, fix, one.Line) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("kind", one.Kind.String()), slog.String("line", one.Line)}
@@ -73,8 +73,8 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	n.write(level, what, attrs)
 }
 
-// take reports a line as a finding, if the plugin is starting.
-func (n *NoiseLog) take(what, fix, line string) bool {
+// reportFinding reports a line as a finding, if the plugin is starting. Otherwise it returns false.
+func (n *NoiseLog) reportFinding(what, fix, line string) bool {
 	n.mu.Lock()
 	odd := n.odd
 	n.mu.Unlock()
@@ -113,7 +113,7 @@ func (n *NoiseLog) write(level slog.Level, message string, attrs []slog.Attr) {
 	n.log().LogAttrs(context.Background(), level, message, attrs...)
 }
 
-// noiseText says what arrived and what the host did with it, and what the plugin's author can do.
+// noiseText says what arrived, what the host did with it, and what the plugin's author can do.
 func noiseText(k wire.NoiseKind) (what, fix string) {
 	const text = "unexpected output on stdout: "
 	switch k {

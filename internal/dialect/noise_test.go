@@ -69,7 +69,8 @@ func TestALateReplyIsLoggedAtDebugLevel(t *testing.T) {
 	}
 }
 
-// TestOutputWhileAPluginStartsIsAFinding: it comes at every start, so the doctor must know it.
+// TestOutputWhileAPluginStartsIsAFinding: such output comes at every start, so the doctor reports
+// it.
 func TestOutputWhileAPluginStartsIsAFinding(t *testing.T) {
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewTextHandler(log, nil))

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// The keys of log records that mean something to the readers of the log, beside plugin, dialect,
-// err and fix.
+// The keys of log records, beside plugin, dialect, err and fix, that decide how a command shows the
+// record.
 const (
 	// FindingKey marks a record that is also a finding. A command that lists the findings leaves
 	// such records out, so that nothing is printed twice.
@@ -22,7 +22,8 @@ const (
 // IsMark reports whether a key only marks its record, so that it is not shown.
 func IsMark(key string) bool { return key == FindingKey || key == EachHookKey }
 
-// A stderrLine marks its record by its type, because other records have the key line too.
+// A stderrLine is a line that a plugin wrote to stderr. It has a type of its own, because other
+// records have the key line too.
 type stderrLine string
 
 // LogStderr logs a line that a plugin wrote to stderr.
@@ -30,7 +31,8 @@ func LogStderr(log *slog.Logger, level slog.Level, line string) {
 	log.Log(context.Background(), level, "stderr", "line", stderrLine(line))
 }
 
-// StderrLine returns the line that a plugin wrote to stderr, if this attribute of a record is one.
+// StderrLine returns the line of stderr in an attribute of a record. ok is false if the attribute
+// is not such a line.
 func StderrLine(a slog.Attr) (line string, ok bool) {
 	l, ok := a.Value.Any().(stderrLine)
 	return string(l), ok

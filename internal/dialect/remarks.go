@@ -10,7 +10,7 @@ import (
 const mostRemarks = 50
 
 // Remarks logs what is wrong with a plugin's answers, each note once for a hook or tool. The trace
-// has it for every event. The zero value is ready to use, and safe for concurrent use.
+// has the note for every event. The zero value is ready to use, and safe for concurrent use.
 type Remarks struct {
 	mu     sync.Mutex      // protects logged: hooks are called by several goroutines
 	logged map[string]bool // by name and note

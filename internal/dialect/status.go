@@ -9,7 +9,7 @@ import (
 // Values of [Status.Health]. A dialect may report others.
 const (
 	HealthOK         = "ok"
-	HealthRestarting = "restarting" // the process ended and is started again
+	HealthRestarting = "restarting" // the process has ended and will be started again
 	HealthFailing    = "failing"    // the process was started again and did not become ready
 	HealthStopped    = "stopped"
 	HealthUnknown    = "unknown" // the plugin was not asked

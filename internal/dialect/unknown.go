@@ -12,8 +12,8 @@ import (
 // sends, and an author corrects them one by one.
 const MostUnknown = 5
 
-// UnknownFields notes the fields of an object that the protocol does not know. where names the
-// object. The fields change nothing, so their author must be told.
+// UnknownFields returns notes about the fields of an object that the protocol does not know. where
+// names the object. These fields change nothing, so the plugin's author must be told.
 func UnknownFields(where string, o rawjson.Object, known []string) []string {
 	var notes []string
 	for _, f := range o {
@@ -28,8 +28,8 @@ func UnknownFields(where string, o rawjson.Object, known []string) []string {
 	return notes
 }
 
-// UnknownField notes one field that the protocol does not know, and the field that was probably
-// meant.
+// UnknownField returns the note about a field that the protocol does not know. It suggests the
+// field that was probably meant.
 func UnknownField(where, name string, known []string) string {
 	note := fmt.Sprintf("%s has the unknown field %.64q, which is ignored", where, name)
 	if hint := nearest.Suggest(name, known); hint != "" {

@@ -11,5 +11,5 @@
 //	Table.End           reports the keys that were not read
 //	Table.Err           all problems, in the order of the lines              table.go
 //
-// The package does not know what the keys mean. Its callers do.
+// The package does not know what the keys mean. Its callers check the meaning.
 package document

@@ -27,7 +27,7 @@ func (t *Table) Elsewhere(name, fix string) {
 	t.elsewhere[name] = fix
 }
 
-// Others sets the fix for every unknown key that is not like one of those that have been read.
+// Others sets the fix for every unknown key that does not resemble a key that was read.
 func (t *Table) Others(fix string) {
 	for _, name := range t.Self.Names() {
 		if t.elsewhere[name] == "" && nearest.Word(name, t.asked) == "" {

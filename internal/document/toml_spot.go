@@ -14,7 +14,7 @@ import (
 // A spot is the place of one value. The spots of a file form the same tree as its values.
 type spot struct {
 	key    int // offset of the key, or of the name in a table's header
-	value  int // offset of the value; that of the key for tables with a header
+	value  int // offset of the value; for tables with a header, offset of the key
 	fields map[string]*spot
 	items  []*spot
 }
@@ -53,7 +53,7 @@ func (s *spot) size() int {
 }
 
 // descend follows a dotted key and adds spots that are missing. A step through a list of tables
-// means its last one.
+// leads into its last table.
 func (s *spot) descend(key unstable.Iterator) *spot {
 	for key.Next() {
 		if n := len(s.items); n > 0 {

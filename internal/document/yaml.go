@@ -19,8 +19,8 @@ import (
 // Only this file and yaml_limits.go, which guards it, use the YAML library.
 //
 //	YAML
-//	  misshapen     is it safe for the lexer?
-//	  usableTokens  does it have only tokens that such a file may have, not nested too deep?
+//	  misshapen     refuses data that is not safe for the lexer
+//	  usableTokens  refuses tokens that such a file may not have, and deep nesting
 //	  yamlReader    converts the library's tree: duplicate keys, scalars, positions
 
 // maxForeign limits how much of the library's message, which repeats the file, is shown.
@@ -85,7 +85,8 @@ func (r *yamlReader) problemAt(at Position, field, format string, args ...any) {
 	Value{reading: r.reading, path: field, at: at}.Bad("", format, args...)
 }
 
-// read returns the value of the whole file, or nil. A file without a value is no problem yet.
+// read returns the value of the whole file, or nil. The callers decide whether a file without a
+// value is a problem.
 func (r *yamlReader) read(data []byte) *node {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
 	if len(data) > MaxSize {

@@ -42,7 +42,8 @@ type shape struct {
 	empty         bool // the line so far is blank
 }
 
-// misshapen returns why data must not reach the lexer, and where. It returns "" if it may.
+// misshapen returns why data must not reach the lexer, and the place of the reason. It returns ""
+// if data may reach the lexer.
 func misshapen(data []byte) (why string, at Position) {
 	s := shape{Position: Position{1, 1}, empty: true}
 	for i := 0; i < len(data); {

@@ -117,8 +117,8 @@ func open(p Place) (*edit, error) {
 	return e, nil
 }
 
-// locate makes the directories of the name, and follows a link to the file as long as it stays in
-// the directory.
+// locate creates the directories in the name, and follows links to the file. A link that leads out
+// of the directory is an error.
 func (e *edit) locate(p Place, dirMode fs.FileMode) error {
 	e.name = filepath.ToSlash(filepath.Clean(p.Name))
 	if dir := filepath.Dir(e.name); dir != "." {
@@ -157,7 +157,8 @@ func explainLink(err error) error {
 	return err
 }
 
-// read reads a regular file that may be written; nil if there is none.
+// read reads the file. It returns nil if there is no file, and an error if the file is not a
+// regular file or is read-only.
 func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	info, err := e.root.Lstat(e.name)
 	switch {
@@ -221,7 +222,7 @@ func (e *edit) checkUnchanged() error {
 	return nil
 }
 
-// write replaces a file. It calls ready right before it does so.
+// write replaces a file. It calls ready right before the replacement.
 func (e *edit) write(name string, text []byte, ready func() error) error {
 	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Prepare: e.copyOwner, Ready: ready})
 }

@@ -18,7 +18,7 @@ type jsonValue struct {
 	value    any          // as encoding/json decodes it, with numbers as written
 }
 
-// A jsonMember is a name of an object with its value.
+// A jsonMember is a name in an object, with its value.
 type jsonMember struct {
 	name  string
 	from  int // of the name

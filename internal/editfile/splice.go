@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// ErrPath is wrapped by the error of a path that leads through something else than tables or
-// objects, or that ends at a table with its own header. A person must change such a value.
+// ErrPath is wrapped by the error of a path that leads through a value other than a table or an
+// object, or that ends at a table with its own header. A person must change such a file.
 var ErrPath = errors.New("cannot be edited in place: change the file by hand")
 
 // A splice replaces a piece of a text.
@@ -42,9 +42,9 @@ func firstGood(data []byte, candidates []splice, want map[string]any, parse pars
 	return nil, ErrPath
 }
 
-// with returns values with another value at path; absent removes it. It copies the maps on the
-// path, so that the argument does not change. It fails if the path leads through something that is
-// not a map.
+// with returns values with another value at path. The value absent removes the one at path. with
+// copies the maps on the path, so that the argument does not change. It fails if the path leads
+// through a value that is not a map.
 func with(values map[string]any, path []string, value any) (map[string]any, error) {
 	out := make(map[string]any, len(values)+1)
 	for k, v := range values {

@@ -85,7 +85,7 @@ func dropTOMLTable(data []byte, name string, unwanted func(table map[string]any)
 	return firstGood(data, []splice{d.wholeSection(headers[i])}, values, parseTOML)
 }
 
-// listHeaders returns the headers [[name]], as indexes of items.
+// listHeaders returns the indexes in items of the headers [[name]].
 func (d *tomlDoc) listHeaders(name string) []int {
 	var headers []int
 	for i, item := range d.items {

@@ -9,7 +9,7 @@ import (
 // A tomlItem is one header, or one key with its value.
 type tomlItem struct {
 	path    []string // from the top; nil inside a list, to which no path of keys leads
-	at      []string // the same, also inside a list
+	at      []string // the same path, but also set inside a list
 	header  bool
 	list    bool // a header [[of a list]]
 	table   bool // a value in braces

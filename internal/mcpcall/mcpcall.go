@@ -1,7 +1,7 @@
-// Package mcpcall describes the MCP client behind a call that an MCP server answers: who it is, and
-// how to send it progress, log messages and questions. The MCP adapter puts a [Caller] into the
-// context of the call, and the MCP dialect takes it out. All code in between only passes the
-// context on.
+// Package mcpcall describes the MCP client behind a call that an MCP server answers: what the
+// client says about itself, and how to send it progress, log messages and questions. The MCP
+// adapter puts a [Caller] into the context of the call, and the MCP dialect takes it out. All code
+// in between only passes the context on.
 package mcpcall
 
 import (

@@ -24,8 +24,8 @@ const Name = "patchbay"
 // A host is an agent with a file of MCP servers.
 type host struct {
 	name    string
-	home    string // a variable; if it is set, the file is below its directory; "": none
-	user    string // the file below the home directory, if the variable is not set
+	home    string // an environment variable; if it names a directory, the file is below it; "": none
+	user    string // the file below the user's home directory, if the variable is not set
 	moved   string // the file below the directory that the variable names
 	project string // the file below a project; "": it has none
 	path    []string

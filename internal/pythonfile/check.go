@@ -11,8 +11,8 @@ import (
 
 // Check describes code as a plugin of that name, without saving it. For code that is not a plugin
 // it returns a [*CodeError]. The code runs in a sandbox with nothing but the interpreter and its
-// packages, and the error says if that may be why it fails. Without a sandbox the code is only
-// read: docs/protocols/python.md, rows P30 to P33.
+// packages. If the code may have failed because of the sandbox, the error says so. Without a
+// sandbox the code is only read: docs/protocols/python.md, rows P30 to P33.
 func (f Files) Check(ctx context.Context, name, content string) (Source, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -23,8 +23,8 @@ func (f Files) Check(ctx context.Context, name, content string) (Source, error) 
 	return s, err
 }
 
-// CheckFile does the same as [Files.Check] for the code in a file, wherever it is and whatever its
-// name. A [*CodeError] has the file's path.
+// CheckFile does the same as [Files.Check] for the code in a file, which may be anywhere and have
+// any name. A [*CodeError] has the file's path.
 func (f Files) CheckFile(ctx context.Context, path string) (Source, error) {
 	content, err := read(path)
 	if err != nil {

@@ -9,5 +9,6 @@
 //	├─ Save, Create       code is tried out as it would be loaded; the file is replaced; the plugin is loaded
 //	└─ Reload, Delete     the file is read again, or removed
 //
-// What it is not: it starts no interpreter. The dialect does, with the host's runtime.
+// The package itself starts no interpreter. Package dialect/python starts it, with the host's
+// runtime.
 package pythonfile

@@ -86,7 +86,8 @@ func (f Files) Get(ctx context.Context, name string) (Source, error) {
 	return s, nil
 }
 
-// read reads a file that may have become endless, or a named pipe, since it was found.
+// read reads a file of code. It refuses a file that is too large, or is a named pipe or a device:
+// the file may have been replaced since it was found.
 func read(path string) (string, error) {
 	content, err := plainfile.Read(path, maxSource)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
@@ -144,7 +145,7 @@ func (f Files) find(ctx context.Context, name string) (*pluginhost.Member, error
 	return nil, fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound)
 }
 
-// known finds a plugin by the name of its file, and otherwise by the name it gives itself:
+// known finds a plugin by the name of its file, or else by the name that the plugin gives itself:
 // docs/protocols/python.md, row P19.
 func (f Files) known(name string) *pluginhost.Member {
 	var called *pluginhost.Member

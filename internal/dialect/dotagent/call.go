@@ -21,9 +21,9 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// run starts the plugin with one verb and waits until it exits. The result says how it exited; the
-// error is for calls without an answer. docs/protocols/dotagent.md, row D41, fixes the text of a
-// timeout.
+// run starts the plugin with one verb and waits until it exits. The result says how it exited. run
+// returns an error if the plugin did not start, did not end in time or printed too much. The error
+// of a timeout has the text of docs/protocols/dotagent.md, row D41.
 func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Result, error) {
 	allowed := timeLeft(ctx)
 	result, err := p.start(ctx, verb, proc.Call{Stdin: stdin, MaxStdout: p.rt.Most(mostStdout), Grace: p.dialect.grace})
@@ -38,7 +38,7 @@ func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Resu
 	return nil, p.unstarted(err)
 }
 
-// start runs one call. For invoke it uses a process of standby, if the plugin has any.
+// start runs one call. For invoke it uses a process of standby, if there is one.
 func (p *plugin) start(ctx context.Context, verb string, c proc.Call) (*proc.Result, error) {
 	if verb == verbInvoke && p.standby != nil {
 		return p.standby.Run(ctx, c)
@@ -191,8 +191,8 @@ func complaint(stdout []byte) string {
 	return reason
 }
 
-// unread says why stdout was not parsed. The text of its error continues a sentence that begins
-// with "its reply".
+// unread says why stdout cannot be parsed. The text of its error continues a sentence that begins
+// with "its reply" or "info".
 func unread(stdout []byte, err error) error {
 	if len(bytes.TrimSpace(stdout)) == 0 {
 		return errors.New("is empty")

@@ -32,9 +32,9 @@ type listing struct {
 const minAge = 3 * time.Second
 
 // filesIn lists the files of a folder that have a plugin's name. It returns nil if the folder
-// cannot be read; see Examine.
+// cannot be read; [Dialect.Examine] reports why.
 func (l *listings) filesIn(dir string) []string {
-	info, err := os.Stat(dir) // before the folder is read: a change after that is noticed the next time
+	info, err := os.Stat(dir) // before the folder is read, so that a change during the reading is noticed the next time
 	if err != nil {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (e *infoError) Fix() string {
 	return fmt.Sprintf(`let info print one JSON object to stdout and nothing else, such as {"name":%q,"kinds":["sink"]}; %s`, e.name, look)
 }
 
-// learn calls info and stores the answer.
+// learn calls info, and stores and reports what the answer declares.
 func (p *plugin) learn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.dialect.info)
 	defer cancel()
@@ -223,7 +223,8 @@ func (p *plugin) hookOf(t *translation) hook.Hook {
 	return h
 }
 
-// mostExtra is how many bytes of a reply's further fields are logged. The trace has all of them.
+// mostExtra is how many bytes of a reply's further fields are logged. The trace has these fields
+// whole.
 const mostExtra = 1000
 
 // invoke calls the plugin for one event.

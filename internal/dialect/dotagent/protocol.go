@@ -15,8 +15,8 @@ const (
 	killGrace        = 5 * time.Second
 )
 
-// mostStdout limits a reply. The protocol has no limit; replies are short, and a schema, the
-// longest thing that a plugin prints, has kilobytes.
+// mostStdout limits a reply. The protocol has no limit. Replies are short: the longest text that a
+// plugin prints is a schema of some kilobytes.
 const mostStdout = 4 << 20
 
 // filePrefix begins the name of a plugin's file: docs/protocols/dotagent.md, row D1.

@@ -68,27 +68,28 @@ func (p Plugin) info() dialect.Info {
 	}
 	for _, t := range p.Tools {
 		info.Tools = append(info.Tools, dialect.Tool{Name: p.fullName(t), Plugin: p.Name, Dialect: Name, Description: t.Description,
-			Parameters: cmpRaw(t.Parameters)})
+			Parameters: orAnyObject(t.Parameters)})
 	}
 	return info
 }
 
 func (p Plugin) fullName(t Tool) string { return "plugin_" + p.Name + "_" + t.Name }
 
-func cmpRaw(schema json.RawMessage) json.RawMessage {
+// orAnyObject returns a schema, or one that allows any object if there is none.
+func orAnyObject(schema json.RawMessage) json.RawMessage {
 	if schema == nil {
 		return json.RawMessage(`{"type":"object"}`)
 	}
 	return schema
 }
 
-// A Dialect opens such plugins.
+// A Dialect opens plugins that are Go functions.
 type Dialect struct{}
 
 // Name implements [dialect.Dialect].
 func (Dialect) Name() string { return Name }
 
-// Places returns none: there is nothing to find.
+// Places returns none: these plugins are not on disk.
 func (Dialect) Places(dialect.Env) []dialect.Place { return nil }
 
 // Points returns all points.
@@ -103,7 +104,7 @@ func (Dialect) Points() []hook.Point {
 // Find returns none: the program passes its plugins to the host.
 func (Dialect) Find(dialect.Env) []dialect.Found { return nil }
 
-// At accepts no file.
+// At accepts no path: these plugins are not on disk.
 func (Dialect) At(string, dialect.Env) (dialect.Found, bool) { return dialect.Found{}, false }
 
 // Open starts nothing.
@@ -128,7 +129,7 @@ func (p *plugin) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect returns a hook at another point. The hook's name is that of its own point.
+// Connect returns a hook at another point. name is the hook's own point.
 func (p *plugin) Connect(name string, at hook.Point) (hook.Hook, error) {
 	f := p.Plugin.Hooks[hook.Point(name)]
 	if f == nil {

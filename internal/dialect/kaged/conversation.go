@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// conversations are the params of hooks that have messages only to be read. The messages of
-// pre_compact are not among them, because a compactor answers with messages.
+// conversations lists the params of hooks with messages that a plugin only reads. The messages of
+// pre_compact are not in the list, because a compactor answers with messages.
 var conversations = []string{"transcript", "messages_being_compacted", "messages_remaining"}
 
 // withTexts replaces lists of messages by texts: docs/protocols/kaged.md, row K92. It does not

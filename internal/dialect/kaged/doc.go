@@ -6,8 +6,8 @@
 // plugin declares; it starts nothing. The other half, below, finds plugins, runs them and
 // translates.
 //
-// The package enforces only the capabilities on storage; the sandbox enforces the others. What a
-// plugin's failure does to an event is decided by dialect.Failures.
+// The package enforces only the capabilities on storage; the sandbox enforces the others.
+// dialect.Failures decides what a plugin's failure does to an event.
 //
 //	Dialect.Find                  directories and manifests              find.go
 //	Dialect.Open                  checks the configuration               kaged.go
@@ -21,9 +21,9 @@
 //	    dialect.CallFailure       the error, as a hook.Error
 //	  translation.read            result to reply
 //	plugin.CallTool               arguments checked, `_context` added    calls.go
-//	plugin.CallMethod             declared methods only
+//	plugin.CallMethod             declared methods only                  calls.go
 //	plugin.Reconfigure            replaces the process between two calls renew.go, gate.go
-//	plugin.Close                  shutdown, end of stdin, stop ladder
+//	plugin.Close                  shutdown, end of stdin, signals        plugin.go
 //
 //	from the plugin:
 //	  notifications.take          logs, passes on, stores the last ones  notifications.go

@@ -9,13 +9,13 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A heart sends health.check at intervals: docs/protocols/kaged.md, rows K81 and K82. It knows no
-// processes and no messages, only when to ping and how long to wait.
+// A heart sends health.check at intervals: docs/protocols/kaged.md, rows K81 and K82. It decides
+// only when to ping and how long to wait for the answer. The functions in its fields do the rest.
 type heart struct {
 	every  time.Duration                   // between pings
 	within time.Duration                   // the time for an answer
 	ping   func(ctx context.Context) error // returns nil if the plugin answered, otherwise why not
-	busy   func() <-chan struct{}          // returns a channel that is closed when the calls that are under way have ended
+	busy   func() <-chan struct{}          // returns a channel that is closed when the calls that are under way now have ended
 	lost   func(err error)                 // is called if the plugin did not answer
 }
 
@@ -81,16 +81,16 @@ func (h *heart) ask(ctx context.Context) error {
 	return context.DeadlineExceeded
 }
 
-// A load is the calls that are under way.
+// A load counts the calls that are under way.
 type load struct {
 	mu    sync.Mutex    // protects the fields below
 	calls int           // under way
 	round int           // how often ended was called
 	older int           // how many of the calls began before the last call of ended
-	quiet chan struct{} // what ended returned last; nil: it is closed
+	quiet chan struct{} // the channel that ended returned last; nil: it is closed
 }
 
-// begin counts a call. end must be called with what it returns.
+// begin counts a call, and returns the round, which must be passed to end.
 func (l *load) begin() (round int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,8 +111,8 @@ func (l *load) end(round int) {
 	}
 }
 
-// ended returns a channel that is closed when the calls that are under way have ended, however many
-// begin meanwhile. It forgets the channel that it returned before.
+// ended returns a channel that is closed when the calls that are under way now have ended. Calls
+// that begin later do not count. The channel that ended returned before is never closed any more.
 func (l *load) ended() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,9 +127,9 @@ func (l *load) ended() <-chan struct{} {
 	return quiet
 }
 
-// alive reports whether a plugin need not be restarted after a ping with this error. Any reply
-// counts, even an error: docs/protocols/kaged.md, row K81. A plugin that has exited need not be
-// restarted either, because proc.Keep does that.
+// alive reports whether the heart leaves a plugin alone after a ping that returned err. Any reply
+// is a sign of life, even an error: docs/protocols/kaged.md, row K81. A plugin that has exited is
+// left alone too, because proc.Keep restarts it.
 func alive(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, hook.Refused), errors.Is(err, hook.Garbled), errors.Is(err, hook.TooLarge):

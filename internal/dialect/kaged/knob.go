@@ -23,7 +23,8 @@ const (
 	knobPath       = "path"        // a file or directory
 )
 
-// knobTypes lists the types, and for each the keys that it uses in addition to those of every knob.
+// knobTypes lists the types. keys are the keys that a knob of this type may have besides the keys
+// of every knob.
 var knobTypes = []struct {
 	name string
 	keys []string
@@ -38,8 +39,8 @@ var knobTypes = []struct {
 	{knobPath, []string{"prefixes"}},
 }
 
-// knobKeysOfOne are the keys that only some types use.
-var knobKeysOfOne = []string{"min", "max", "step", "values", "labels", "max_length", "prefixes"}
+// specialKnobKeys are the keys that only some types use.
+var specialKnobKeys = []string{"min", "max", "step", "values", "labels", "max_length", "prefixes"}
 
 func (c *checker) knobs(e, config document.Value) {
 	if !e.Is(document.Map, "a mapping of names to knobs") {
@@ -92,7 +93,7 @@ func (c *checker) knobType(e *document.Table) string {
 	field.Required()
 	name, ok := field.OneOf(names...)
 	i := slices.Index(names, name)
-	for _, key := range knobKeysOfOne {
+	for _, key := range specialKnobKeys {
 		if unused := e.Value(key); ok && unused.Present() && !slices.Contains(knobTypes[i].keys, key) {
 			unused.Warn("", "has no effect on a knob of type %s", name)
 		}
@@ -169,8 +170,8 @@ func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.
 	}
 }
 
-// narrower returns a knob's own limit, or that of its schema field if the field allows less: both
-// are checked.
+// narrower returns a knob's own limit, or the limit of its schema field if the field allows less. A
+// value must keep both limits.
 func narrower(own *float64, field document.Value, keyword string, wider func(own, schema float64) bool) *float64 {
 	if own == nil || !field.Present() || field.Kind() != document.Map {
 		return own

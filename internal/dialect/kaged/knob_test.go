@@ -147,7 +147,7 @@ func TestKnobsKeepTheirOrderAndValues(t *testing.T) {
 	}
 }
 
-// TestAKnobThatCannotSetItsField: it is a warning.
+// TestAKnobThatCannotSetItsField: a knob whose type does not fit its field is a warning.
 func TestAKnobThatCannotSetItsField(t *testing.T) {
 	m, problems := kaged.ParseManifest("", []byte(edited(0, `config_schema:
   properties:

@@ -48,8 +48,8 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	return l, process, nil
 }
 
-// misnamed replaces the fix in the error if the program does not exist. The new fix also mentions
-// the manifest, because the reader may be the plugin's author.
+// misnamed replaces the fix in the error if the command is not where the manifest says. The new fix
+// mentions the manifest, because the reader may be the plugin's author.
 func (p *plugin) misnamed(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // A Manifest is what a plugin's manifest.yaml declares, with defaults filled in:
-// docs/protocols/kaged.md, The manifest.
+// docs/protocols/kaged.md#the-manifest.
 type Manifest struct {
 	Name        string
 	Version     string

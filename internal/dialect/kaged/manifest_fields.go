@@ -51,13 +51,13 @@ func (c *checker) identity(top *document.Table) {
 	m.Homepage = c.homepage(top.Value("homepage"))
 }
 
-// pluginName and maxName are the rule for names in docs/protocols/kaged.md, row K37.
+// pluginName and maxName are the rule for names in docs/protocols/kaged.md#the-manifest.
 var pluginName = pattern.New(`^[a-z][a-z0-9-]*$`)
 
 const maxName = 64
 
-// reservedNames are refused: a plugin's methods and tools begin with its name, and these prefixes
-// are the host's.
+// reservedNames are refused: docs/protocols/kaged.md, row K37. A plugin's tools begin with its
+// name, and these prefixes are the host's.
 var reservedNames = []string{"kaged", "system"}
 
 func (c *checker) name(e document.Value) string {
@@ -114,7 +114,7 @@ func (c *checker) api(e document.Value) int {
 	return n
 }
 
-// maxDescription is in characters: docs/protocols/kaged.md, row K37.
+// maxDescription is in characters: docs/protocols/kaged.md#the-manifest.
 const maxDescription = 200
 
 func (c *checker) description(e document.Value) string {

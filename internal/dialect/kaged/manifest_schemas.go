@@ -8,7 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// toolBaseName is the name of a tool without that of its plugin: docs/protocols/kaged.md, row K45.
+// toolBaseName is the rule for the name of a tool without the name of its plugin:
+// docs/protocols/kaged.md#the-manifest.
 var toolBaseName = pattern.New(`^[a-z][a-z0-9_-]*$`)
 
 func (c *checker) tools(e document.Value) {

@@ -16,7 +16,7 @@ import (
 const (
 	keptNotifications = 100  // how many are stored
 	keptName          = 200  // bytes of each name
-	keptParams        = 2048 // bytes of each one's params, so that a plugin cannot fill the host's memory
+	keptParams        = 2048 // bytes of the params of each, so that a plugin cannot fill the host's memory
 	loggedParams      = 200  // bytes of the params in the log
 	warnedNames       = 100  // the number of undeclared names that are warned about
 )
@@ -103,5 +103,5 @@ func (n *notifications) all() []dialect.Notification {
 	return slices.Clone(n.last)
 }
 
-// head shortens text of a plugin.
+// head shortens text of a plugin to its beginning.
 func head(s string, most int) string { return excerpt.Of(s, most) }

@@ -133,7 +133,7 @@ func (p *plugin) ping(ctx context.Context) error {
 	return err
 }
 
-// lost restarts a plugin that runs but does not answer.
+// lost restarts a plugin that runs but has not answered health.check.
 func (p *plugin) lost(err error) {
 	if l, err := p.kept.Get(); err == nil {
 		l.silent.Store(true)
@@ -143,12 +143,12 @@ func (p *plugin) lost(err error) {
 	p.kept.Restart(reason)
 }
 
-// silence is the reason why a plugin that is lost is restarted.
+// silence returns the reason why a plugin that did not answer health.check is restarted.
 func (p *plugin) silence() string {
 	return fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
 }
 
-// healthFix says what the author of a plugin that is lost can do.
+// healthFix says what the author of a plugin that did not answer health.check can do.
 const healthFix = "answer health.check at once, even while a call is under way; it is sent every health_interval_sec"
 
 // Info returns what the manifest declares.
@@ -218,7 +218,7 @@ func (p *plugin) Status() dialect.Status {
 	return st
 }
 
-// Notifications returns the last ones that the plugin sent, oldest first.
+// Notifications returns the last notifications of the plugin, oldest first.
 func (p *plugin) Notifications() []dialect.Notification { return p.notifications.all() }
 
 // Close sends shutdown and ends the process. It takes little more than shutdown_timeout_sec. Calls

@@ -10,9 +10,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// renewTime is part of the time limit of Reconfigure, beside patience, the shutdown of the old
-// process and the handshake of the new one. It allows for the pause before a restart, which is
-// longer if the plugin has crashed before.
+// renewTime is a part of the time limit of Reconfigure. It allows for the pause before a restart,
+// which is longer if the plugin has crashed before. The other parts are patience, the shutdown of
+// the old process and the handshake of the new one.
 const renewTime = 40 * time.Second
 
 // A renewal reports the outcome of one restart of the process.

@@ -53,7 +53,7 @@ var storageOps = map[string]storageOp{
 	"list":   {storageRead, (*storage).list},
 }
 
-// available is the storage_available of initialize.
+// available returns the value of storage_available in initialize.
 func (s *storage) available() bool { return s.store != nil && (s.read || s.write) }
 
 // serve answers one request of the plugin. The plugin gets its errors.

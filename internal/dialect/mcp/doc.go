@@ -2,15 +2,15 @@
 // started and spoken to over its pipes, or an address that is called over HTTP. Its tools, prompts
 // and resources are the plugin's; it has no hooks.
 //
-// A server may speak the revisions with a handshake, the modern one without sessions, or both. The
-// package finds out with server/discover. For a client with a handshake that can be asked questions
-// (elicitation, sampling), the package opens a connection with a handshake, if the server speaks
-// such a revision.
+// A server may speak the revisions with a handshake, the modern revision without sessions, or both.
+// The package finds out with server/discover. For a client with a handshake that can be asked
+// questions (elicitation, sampling), the package opens a connection with a handshake, if the server
+// speaks such a revision.
 //
 //	Found                     one [[mcp]] table                                mcp.go
 //	Dialect.Open
 //	  plugin.open             the connection, then the lists                   plugin.go
-//	    pipes                 a process, restarted by proc.Keep                pipe.go
+//	    pipes                 a process, which proc.Keep restarts              pipe.go
 //	      negotiate           server/discover, else initialize                 handshake.go
 //	    address               an address, connected again if it was lost       web.go
 //	plugin.CallTool           tools/call                                       calls.go

@@ -35,8 +35,8 @@ func (w *welcome) can(name string) bool {
 	return len(v) > 0 && string(v) != "null"
 }
 
-// negotiate finds out which kind of the protocol a server speaks, and opens the connection. If it
-// speaks both, the modern one is used, unless only says otherwise.
+// negotiate finds out which kind of the protocol a server speaks, and opens the connection. If the
+// server speaks both kinds, negotiate uses the modern one, unless only says otherwise.
 func (l *link) negotiate(ctx context.Context, only *era) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, fmt.Errorf("no answer to the handshake within %s", handshakeTimeout))
 	defer cancel()
@@ -58,7 +58,7 @@ func handshakeError(ctx context.Context, err error) error {
 	return err
 }
 
-// discover opens a modern connection. It fails if the server does not speak it.
+// discover opens a modern connection. It fails if the server does not speak the modern revision.
 func (l *link) discover(ctx context.Context) error {
 	patience := probeTimeout
 	if l.owner.server.URL != "" {
@@ -94,7 +94,8 @@ func (l *link) discover(ctx context.Context) error {
 // codeVersion is the error code of a server that does not support the version of a request.
 const codeVersion = -32022
 
-// names reports whether the data of such an error lists a version as supported.
+// names reports whether the data of an error with the code codeVersion lists a version as
+// supported.
 func names(data json.RawMessage, version string) bool {
 	var d struct {
 		Supported []string `json:"supported"`

@@ -16,7 +16,7 @@ type paramHeader struct {
 	name string   // follows Mcp-Param-
 }
 
-// paramHeaders returns those that a tool's schema declares.
+// paramHeaders returns the headers that a tool's schema declares for its arguments.
 func paramHeaders(schema json.RawMessage) []paramHeader {
 	return headersBelow(nil, schema, 0)
 }

@@ -21,8 +21,8 @@ const (
 	codeInternal  = -32603
 )
 
-// receiveNotification handles a notification of the server. c is the call that it belongs to, nil
-// if the carrier does not know.
+// receiveNotification handles a notification of the server. c is the call to which the notification
+// belongs; nil if the carrier does not know the call.
 func (p *plugin) receiveNotification(l *link, method string, params json.RawMessage, c *pending) {
 	p.notified.Add(1)
 	switch method {
@@ -102,9 +102,10 @@ func (p *plugin) asked(ctx context.Context, l *link, method string, params json.
 	return nil, err
 }
 
-// clientToAsk returns the client to ask: the one whose call is under way. Over pipes a question
-// does not say to which call it belongs, and the answer of one client must not go to the call of
-// another.
+// clientToAsk returns the client whose call is under way; nil: no MCP client made a call. Over
+// pipes a question does not say to which call it belongs, and the answer of one client must not go
+// to the call of another. So clientToAsk returns an error if calls of several clients are under
+// way.
 func (l *link) clientToAsk(own *pending) (*mcpcall.Caller, error) {
 	if own != nil {
 		return own.caller, nil

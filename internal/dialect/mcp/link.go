@@ -78,7 +78,7 @@ func (l *link) end(c *pending) {
 	delete(l.calls, c.token)
 }
 
-// under returns all calls under way, or only the one with a token.
+// under returns the call with a token, or all calls under way if the token is empty.
 func (l *link) under(token string) []*pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,8 +121,8 @@ func (l *link) completeParams(params rawjson.Object, c *pending) rawjson.Object 
 	return params.With(field("_meta", meta.JSON()))
 }
 
-// self adds to _meta what a modern request says about its client. For the handshake kind it removes
-// such fields.
+// self adds the fields of _meta in which a modern request describes its client. If the server is of
+// the handshake kind, self removes these fields.
 func (l *link) self(meta rawjson.Object, caller *mcpcall.Caller) rawjson.Object {
 	own := []string{mcpcall.MetaVersion, mcpcall.MetaClient, mcpcall.MetaCapabilities, mcpcall.MetaLogLevel}
 	if l.era == handshake {

@@ -20,7 +20,7 @@ const (
 	mostItems = 5000 // of one list
 )
 
-// lists is what a server offers at one moment. It is never changed.
+// lists holds what a server offers at one moment. It is not changed after it was read.
 type lists struct {
 	welcome  welcome
 	protocol string
@@ -88,7 +88,7 @@ func (p *plugin) read(ctx context.Context) error {
 	return nil
 }
 
-// each reads one list, page by page.
+// each reads one list, page by page, and calls take for each item.
 func (p *plugin) each(ctx context.Context, l *link, what string, take func(rawjson.Object)) error {
 	key := what
 	if what == "resources/templates" {

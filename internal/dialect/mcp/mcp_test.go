@@ -161,8 +161,8 @@ func (b *testBed) offers() {
 	}
 }
 
-// TestListsChange: a tool that is added while the server runs can be called, and watchers are
-// notified: docs/protocols/mcp.md, row C26.
+// TestListsChange: a tool that is added while the server runs can be called, and the host's
+// watchers are notified: docs/protocols/mcp.md, row C26.
 func TestListsChange(t *testing.T) {
 	for _, kind := range []string{plugtest.MCPHandshake, plugtest.MCPModern} {
 		t.Run(kind, func(t *testing.T) {

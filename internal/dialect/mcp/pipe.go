@@ -49,8 +49,8 @@ func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 	return &pipes{kept}, nil
 }
 
-// start starts a process and shakes hands with it. A process that crashes when it gets
-// server/discover is started again with initialize: docs/protocols/mcp.md, row C24.
+// start starts a process and makes the handshake. If the process crashes when it gets
+// server/discover, start starts another one, which gets initialize: docs/protocols/mcp.md, row C24.
 func (p *plugin) start(ctx context.Context, only *era) (*link, *proc.Process, error) {
 	l, process, err := p.startOnce(ctx, only)
 	if err != nil && only == nil && errors.Is(err, hook.Crash) && ctx.Err() == nil {
@@ -103,7 +103,8 @@ func (p *plugin) environment() []string {
 	return p.rt.Env.Pick(slices.Concat(dialect.BaseNames, []string{"SHELL"}, p.settings.Env), own...)
 }
 
-// files returns the words of the command that are files: the program, and a script.
+// files returns the words of the command that are absolute paths of files, such as the program and
+// its script.
 func (p *plugin) files() []string {
 	var own []string
 	for _, word := range p.server.Command {
@@ -167,7 +168,7 @@ func (c *pipe) notify(ctx context.Context, method string, params json.RawMessage
 // cancelled tells the server that a call was given up.
 func (c *pipe) cancelled(id uint64, method string) {
 	if method == "initialize" || method == "server/discover" {
-		return // MCP forbids to cancel initialize
+		return // MCP forbids cancelling initialize
 	}
 	_ = c.peer.Notify(context.Background(), "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"the caller no longer waits"}`, id))
 }

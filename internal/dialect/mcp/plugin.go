@@ -58,7 +58,7 @@ type plugin struct {
 
 	mu         sync.Mutex         // protects the fields below
 	second     connection         // a connection of the handshake kind for clients of that kind, if main is modern; nil: not needed yet
-	tried      time.Time          // when opening it last failed
+	tried      time.Time          // when opening second failed last
 	subscribed map[string]bool    // the resources to which clients subscribe, by their URIs
 	listen     context.CancelFunc // ends the subscription to changes on the main connection
 }

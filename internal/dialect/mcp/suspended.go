@@ -16,8 +16,9 @@ import (
 )
 
 // A server of the handshake kind asks questions in the middle of a call. A client of the modern
-// kind cannot be asked: it gets an answer that says what is needed, and repeats its request with
-// that. Until then the call to the server waits here. See docs/protocols/mcp.md, row C30.
+// kind cannot be asked in this way: it gets an answer that contains the questions, and repeats its
+// request with the answers to them. Until then the call to the server waits here. See
+// docs/protocols/mcp.md, row C30.
 
 const (
 	suspendTime   = 10 * time.Minute // for a client to repeat its request
@@ -62,7 +63,8 @@ func crosses(l *link, caller *mcpcall.Caller, method string) bool {
 	return l.era == handshake && caller != nil && caller.Modern && slices.Contains(askable, method)
 }
 
-// callOrContinue makes a call that crosses, or continues one that is suspended.
+// callOrContinue starts a call from a modern client to a server of the handshake kind, or continues
+// such a call that is suspended.
 func (p *plugin) callOrContinue(ctx context.Context, l *link, method string, params rawjson.Object) (json.RawMessage, error) {
 	caller := mcpcall.From(ctx)
 	if caller.State == "" {
@@ -179,8 +181,8 @@ func (p *plugin) wait(ctx context.Context, s *suspended) (json.RawMessage, error
 	}
 }
 
-// asks adds a question, if there is one, and returns all open questions for the client; nil: there
-// are none.
+// asks adds one to the open questions, unless it is nil, and returns all open questions for the
+// client; nil: there are none.
 func (s *suspended) asks(one *question) rawjson.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

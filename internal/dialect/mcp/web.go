@@ -80,8 +80,8 @@ func (a *address) get(ctx context.Context) (*link, error) {
 	return a.open(ctx)
 }
 
-// current returns the open connection, or why none may be opened now. It returns neither if one is
-// to be opened.
+// current returns the open connection, or an error if no connection may be opened now. It returns
+// nil and nil if a connection should be opened.
 func (a *address) current() (*link, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

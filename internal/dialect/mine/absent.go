@@ -11,16 +11,16 @@ import (
 )
 
 // An absent plugin has a manifest that can be read, but cannot be opened: its program is missing or
-// not executable, or the manifest has a fault. Its hooks are registered as usual, and every call of
-// one fails: docs/when-a-plugin-cannot-be-asked.md.
+// not executable, or the manifest has a fault. Its hooks are registered as usual, and each call of
+// these hooks fails: docs/when-a-plugin-cannot-be-asked.md.
 type absent struct {
 	manifest *manifest
 	why      error
 }
 
 // Declared returns the hooks of a plugin that cannot be opened; each of them fails with why. The
-// set is nil if the manifest cannot be read or has no hooks. It is not whole if the manifest has
-// hooks that cannot be read.
+// set is nil if the manifest cannot be read or has no hooks. whole is false if the set is nil, or
+// if the manifest has hooks that cannot be read.
 func (*Dialect) Declared(f dialect.Found, why error) (set dialect.HookSet, whole bool) {
 	m, ok := f.Manifest.(*manifest)
 	if !ok || len(m.hooks) == 0 {
@@ -46,7 +46,7 @@ func (a *absent) Hooks() []hook.Hook {
 	return hooks
 }
 
-// Connect returns one of its stages at another point.
+// Connect returns one of the plugin's stages at another point.
 func (a *absent) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return a.manifest.connect(name, point, a.fails)
 }
@@ -74,8 +74,8 @@ func (m *manifest) nativeHooks(of caller) []hook.Hook {
 }
 
 // connect returns one of the plugin's stages at another point. If the manifest has several hooks of
-// that stage, the plugin is called once, if any of their patterns matches: it could not tell one
-// hook from another.
+// that stage, the plugin is called once, if any of their patterns matches: the message does not say
+// for which hook the plugin is called.
 func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook, error) {
 	have := m.at(name)
 	if len(have) == 0 {

@@ -18,8 +18,9 @@ import (
 )
 
 // run gives one invocation to a new process, or to one that was started ahead, and waits until it
-// exits. The result says how it exited; the error is for calls without an answer. A process that
-// exceeds its timeout is killed at once: docs/protocols/mine.md, row M48.
+// exits. The result says how it exited. run returns an error if the process did not start or did
+// not end in time. A process that exceeds its timeout is killed at once: docs/protocols/mine.md,
+// row M48.
 func (p *plugin) run(ctx context.Context, invocation json.RawMessage, most int) (*proc.Result, error) {
 	c := proc.Call{Stdin: line(invocation), MaxStdout: most}
 	var result *proc.Result

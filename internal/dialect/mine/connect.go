@@ -10,10 +10,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// elsewhere lists the points other than those of commands to which a stage can be connected. A tool
-// is shown as a command whose arguments are flags. Before the model, texts are shown as flags of a
-// command with the point's name; after the model, as the result of such a command. At points of
-// turns, sessions and jobs, a notify hook gets the whole event as the result.
+// elsewhere lists the points to which each stage can be connected, besides its point of [native]. A
+// tool is shown as a command whose arguments are flags. Before the model, texts are shown as flags
+// of a command with the point's name; after the model, as the result of such a command. At points
+// of turns, sessions and jobs, a notify hook gets the whole event as the result.
 var elsewhere = []translation{
 	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toNewCommand},
 	{stage: stagePrevalidate, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},

@@ -40,7 +40,7 @@ func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
 }
 
 // CheckAnswer reads the answer of a transform hook as a host does, without applying it. context is
-// what the hook was sent. notes list the parts of the answer that are ignored, also if there is an
+// what the hook was sent. notes list the parts of the answer that are ignored, even if there is an
 // error.
 func CheckAnswer(stage string, context json.RawMessage, stdout []byte) (notes []string, err error) {
 	c, err := parseReply(stdout)

@@ -7,7 +7,7 @@
 //	Open                mine.go
 //	  greet             lifecycle.go   sends the event init, and does not wait for it
 //	Hooks, Connect      plugin.go      prevalidate, preexec, postexec, notify
-//	  show              translate.go   event to context (connect.go: at points of other hosts)
+//	  show              translate.go   event to context (connect.go: at connected points)
 //	  run               call.go        one process; standby, deadline, group kill
 //	  parseReply        protocol.go    stdout to what the plugin changed
 //	  keepResult        result.go      what the plugin left out of a program's result
@@ -17,6 +17,6 @@
 //	CheckHealth         lifecycle.go   sends the event health; Status returns the answer
 //	Close               lifecycle.go   sends the event shutdown
 //
-// The package neither parses nor runs the user's commands. adapter/command does, and fires the four
-// points. The names and limits of the protocol are in protocol.go.
+// The package neither parses nor runs the user's commands. Package adapter/command does both, and
+// fires the events of the four points. The names and limits of the protocol are in protocol.go.
 package mine

@@ -15,7 +15,7 @@ import (
 // invocation without a context. Their hooks may still work, so the crash is logged at debug level
 // only.
 
-// greet sends the event init and does not wait for it. Close does.
+// greet sends the event init and does not wait until the plugin has handled it. Close waits.
 func (p *plugin) greet() {
 	p.greeting.Go(func() { p.hung = errors.Is(p.tell(context.Background(), eventInit), errSlow) })
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/program"
-	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Name is the dialect's name.
@@ -75,21 +74,10 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	noteSettings(m.name, s, rt)
+	rt.NoConfig(Name, m.name, s)
 	p := newPlugin(d, f.Path, m, s, rt)
 	p.greet()
 	return p, nil
-}
-
-// noteSettings reports settings that a plugin of this dialect never gets.
-func noteSettings(name string, s dialect.Settings, rt *dialect.Runtime) {
-	const fix = "remove it; a mine plugin reads its settings itself, for example from a variable that `env` names"
-	if o, err := rawjson.Parse(s.Config); err == nil && len(o) > 0 {
-		rt.Odd(fmt.Sprintf("the config of [plugins.%s] has no effect: mine plugins get none", name), fix)
-	}
-	if o, err := rawjson.Parse(s.SystemConfig); err == nil && len(o) > 0 {
-		rt.Odd(fmt.Sprintf("[plugins.%s] in the secrets file has no effect: mine plugins get no config", name), fix)
-	}
 }
 
 // Examine reports why the directory of plugins cannot be read.
@@ -143,7 +131,7 @@ func describe(dir string, env dialect.Env) dialect.Found {
 	return f
 }
 
-// startable returns why a program cannot be started, or nil. It does not start it.
+// startable returns why a program cannot be started, or nil. It does not start the program.
 func startable(path string, env dialect.Env) error {
 	if !dialect.Executable(path) {
 		return explain(program.Diagnose(path, env.Vars, nil))
@@ -154,7 +142,7 @@ func startable(path string, env dialect.Env) error {
 	return nil
 }
 
-// explain returns the error of docs/protocols/mine.md, row M30, for a program that does not start.
+// explain returns the error for a program that does not start: docs/protocols/mine.md, row M30.
 func explain(start *program.StartError) error {
 	switch info, err := os.Stat(start.Path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -170,7 +158,7 @@ func explain(start *program.StartError) error {
 }
 
 // otherProgram returns the name of the only executable file in the plugin's folder. It returns ""
-// if there is none or more than one, or if path is not directly in that folder.
+// if there is no executable file or more than one, or if path is not directly in that folder.
 func otherProgram(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {

@@ -28,12 +28,12 @@ type plugin struct {
 	remarks  dialect.Remarks
 	standby  *proc.Standby                  // nil: no processes are started ahead
 	greeting sync.WaitGroup                 // waits for the event init
-	hung     bool                           // init took too long; valid after greeting
+	hung     bool                           // init took too long; may be read after greeting.Wait
 	closing  sync.Once                      // runs Close once
 	health   atomic.Pointer[dialect.Status] // the result of the last check; nil: there was none
 
-	// outdated is set once the plugin has refused the protocol's version. It is not called again:
-	// docs/protocols/mine.md, row M49.
+	// outdated is set once the plugin has refused the protocol's version. The plugin is then not
+	// called again: docs/protocols/mine.md, row M49.
 	outdated atomic.Pointer[errorObject]
 }
 
@@ -122,9 +122,9 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	return reply, nil
 }
 
-// notify calls a notify hook, whose stdout is ignored: docs/protocols/mine.md, row M38. It is
-// drained, so that the plugin does not block; its beginning is kept for the error message, because
-// a plugin that fails may write the reason to stdout instead of stderr.
+// notify calls a notify hook, whose stdout is ignored: docs/protocols/mine.md, row M38. The host
+// still reads stdout, so that the plugin does not block. It keeps the first KiB for the error
+// message, because a plugin that fails may write the reason to stdout instead of stderr.
 func (p *plugin) notify(ctx context.Context, invocation json.RawMessage) error {
 	result, err := p.run(ctx, invocation, 1<<10)
 	if err != nil {

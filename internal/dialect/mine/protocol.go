@@ -170,7 +170,8 @@ func parseError(o hook.Object) *errorObject {
 	return &errorObject{message: cut(message), code: cut(code)}
 }
 
-// changes are the fields of the context in a plugin's reply; a nil field was not in the reply.
+// changes holds the fields of the context in a plugin's reply; a field that is nil was not in the
+// reply.
 type changes struct {
 	command *string
 	args    []string
@@ -178,7 +179,7 @@ type changes struct {
 	result  json.RawMessage
 	nulls   []string // the fields that are null, in place of a value
 	notes   []string // what the reply has that the protocol does not know
-	refusal string   // why it has no effect, if it may be meant as a refusal
+	refusal string   // why the reply has no effect, if it may be meant as a refusal; "": it has one
 }
 
 // parseReply reads the stdout of a transform hook: docs/protocols/mine.md, rows M36 and M47. It
@@ -245,7 +246,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 	return c, err
 }
 
-// parseArgs reads a list of strings. It returns nil if there is none.
+// parseArgs reads a list of strings. It returns nil if the list is missing.
 func parseArgs(raw json.RawMessage) ([]string, error) {
 	if dialect.Missing(raw) {
 		return nil, nil
@@ -262,7 +263,7 @@ func parseArgs(raw json.RawMessage) ([]string, error) {
 }
 
 // parseFlags reads an object and turns values that are not strings into strings, because plugins in
-// dynamic languages mix up the types. It returns nil if there is none.
+// dynamic languages mix up the types. It returns nil if the object is missing.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
 	if dialect.Missing(raw) {
 		return nil, nil

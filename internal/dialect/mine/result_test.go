@@ -75,8 +75,8 @@ func TestProgramResults(t *testing.T) {
 }
 
 // TestUnknownFields: fields that the protocol does not know are ignored, and are notes of the step.
-// An answer that may be meant as a refusal, and is none, is a warning too: docs/protocols/mine.md,
-// rows M35 and M47.
+// An answer that is not a refusal, but may be meant as one, is a warning too:
+// docs/protocols/mine.md, rows M35 and M47.
 func TestUnknownFields(t *testing.T) {
 	for _, c := range []struct {
 		answer string

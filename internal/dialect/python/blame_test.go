@@ -16,7 +16,7 @@ import (
 )
 
 // waitFor waits until a plugin has made a file.
-func (s *stage) waitFor(path string) {
+func (s *rig) waitFor(path string) {
 	s.t.Helper()
 	s.eventually(path, func() bool { _, err := os.Stat(path); return err == nil })
 }
@@ -26,7 +26,7 @@ func (s *stage) waitFor(path string) {
 func TestTheBlameForABlockedInterpreter(t *testing.T) {
 	t.Run("a plugin that waits in a thread is not blamed", func(t *testing.T) {
 		t.Parallel()
-		s := newStage(t)
+		s := newRig(t)
 		began := filepath.Join(s.home, "began")
 		s.write("patient", "import time\n@on_tool_result\ndef f(ctx, call, result):\n    open("+strconv.Quote(began)+", 'w').close()\n    time.sleep(600)\n")
 		s.write("stubborn", "import time\n\n\n@on_final\nasync def f(ctx, text):\n    time.sleep(600)\n")
@@ -43,7 +43,7 @@ func TestTheBlameForABlockedInterpreter(t *testing.T) {
 	})
 	t.Run("a plugin whose call was delayed is not blamed", func(t *testing.T) {
 		t.Parallel()
-		s := newStage(t)
+		s := newRig(t)
 		began := filepath.Join(s.home, "began")
 		s.write("victim", "@on_tool_result\nasync def f(ctx, call, result): pass\n")
 		s.write("stubborn", "import time\n@on_final\nasync def f(ctx, text):\n    open("+strconv.Quote(began)+", 'w').close()\n    time.sleep(600)\n")
@@ -65,7 +65,7 @@ func TestTheBlameForABlockedInterpreter(t *testing.T) {
 	})
 	t.Run("a plugin that was being loaded is not blamed", func(t *testing.T) {
 		t.Parallel()
-		s := newStage(t)
+		s := newRig(t)
 		s.dialect.loadTimeout = 4 * time.Second
 		began := filepath.Join(s.home, "began")
 		s.write("stubborn", "import time\n@on_final\nasync def f(ctx, text):\n    open("+strconv.Quote(began)+", 'w').close()\n    time.sleep(600)\n")

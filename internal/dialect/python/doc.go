@@ -5,17 +5,18 @@
 //
 //	Find, At             python.go       the files in ~/.agent/plugins
 //	Open                 python.go
-//	  acquire            share.go        the one interpreter of this host, started by the first plugin
+//	  acquire            share.go        the interpreter, started by the first plugin that uses it
 //	    connect          runner.go       process and handshake; after a crash, every plugin is loaded again
 //	      start          interpreter.go
-//	  open               plugin.go       the file loaded, or a LoadError with line and column
-//	Hooks                translate.go    six hooks: event to params, answer to reply; connect.go at other points
+//	  open               plugin.go       loads the file; a LoadError has line and column
+//	Hooks, Connect       plugin.go       six hooks at their own points, and at the points of connect.go
 //	  refresh            refresh.go      loads the file again if it has changed
+//	  params, reply      translate.go    event to params, answer to reply
 //	  call               runner.go       one request, its error in the hub's words
 //	Close                plugin.go       the last one ends the interpreter
-//	Validate, Inspect    validate.go     code that is not a plugin yet, in an interpreter of its own: run, or only read
+//	Validate, Inspect    validate.go     runs code that is not a plugin yet, or only reads it, in an interpreter of its own
 //	OpenInspector        inspector.go    an interpreter that reads one draft after the other
-//	Save                 save.go         its file
+//	Save                 save.go         writes the file of a plugin
 //
 // The messages between host and runner are defined in messages.go. They are not part of the
 // protocol: both ends are in this package.

@@ -23,7 +23,7 @@ type LoadError struct {
 	Warnings []Warning // what else is wrong with the file
 
 	reaches bool      // it failed because of a file, a module or the network
-	tried   bool      // it was tried in a sandbox that has none of these
+	tried   bool      // it was tried in a sandbox without files, modules and network
 	kind    hook.Kind // how it ended the interpreter; "": it did not
 }
 
@@ -109,7 +109,7 @@ func loadFailure(path string, err error, process *proc.Process) error {
 		Problem: dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
 }
 
-// logged returns a failure that the runner has already logged, in the words of the protocol.
+// logged returns a failure that the runner has already logged in the words of the protocol.
 func logged(kind hook.Kind, err error) error {
 	return &hook.Error{Kind: kind, Err: err, Logged: true}
 }

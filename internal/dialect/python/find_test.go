@@ -125,7 +125,7 @@ func TestWithoutPython(t *testing.T) {
 		{"too old", "echo 'Python 3.9.18 is too old' >&2; exit 78", "python3: is Python 3.9.18, and Python plugins need 3.10 or newer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStage(t)
+			s := newRig(t)
 			s.write("a", "")
 			s.write("b", "")
 			s.rt.Env = dialect.Env{Vars: []string{"HOME=" + s.home, "PATH=" + filepath.Join(s.home, "bin")}}
@@ -147,7 +147,7 @@ func TestWithoutPython(t *testing.T) {
 		})
 	}
 	t.Run("a python3 that is something else", func(t *testing.T) {
-		s := newStage(t)
+		s := newRig(t)
 		s.write("a", "")
 		s.rt.Env = fakePython(t, s.home, "echo 'I am no snake' >&2; exit 3")
 		s.open(dialect.Settings{})
@@ -169,7 +169,7 @@ func TestProbe(t *testing.T) {
 		}
 	})
 	t.Run("only Probe runs it, because every opened host calls Examine", func(t *testing.T) {
-		s := newStage(t)
+		s := newRig(t)
 		s.write("a", "")
 		ran := filepath.Join(s.home, "ran")
 		env := fakePython(t, s.home, "echo > "+ran)

@@ -22,7 +22,7 @@ type interpreter struct {
 	peer    *wire.Peer
 }
 
-// A launch holds what is needed to start an interpreter, again and again.
+// A launch holds what is needed for each start of an interpreter.
 type launch struct {
 	procs *proc.Group
 	env   dialect.Env
@@ -33,7 +33,7 @@ type launch struct {
 	confine func(proc.Spec) proc.Spec // applies the sandbox and the limits of the only plugin that it runs; nil: it is shared by the plugins that have neither
 }
 
-// start starts a process, gives it the runner's package and shakes hands.
+// start starts a process, gives it the runner's package and makes the handshake.
 func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("python3 was not ready within %s", startTimeout))
 	defer cancel()
@@ -57,7 +57,7 @@ func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	return i, nil
 }
 
-// hello shakes hands. A sandboxed interpreter stays in its directory if it cannot see dir.
+// hello makes the handshake. A sandboxed interpreter stays in its directory if it cannot see dir.
 func (i *interpreter) hello(ctx context.Context, dir string, confined bool) error {
 	params := hook.Object{{Name: "dir", Value: rawjson.String(dir)}, {Name: "confined", Value: json.RawMessage(strconv.FormatBool(confined))}}
 	result, err := i.peer.Call(ctx, methodHello, params.JSON())

@@ -17,7 +17,7 @@ import (
 )
 
 func TestAPluginSaysWhatItIs(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", `"""Does things."""
 __plugin__ = {"api": "1.2", "name": "other", "version": "3.1"}
 @on_done
@@ -41,7 +41,7 @@ async def a(ctx): pass
 }
 
 func TestAFileAtFaultIsLeftOutWithItsPlace(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("good", "@on_final\nasync def f(ctx, text): return text + '!'\n")
 	s.write("syntax", "x = 1\ndef f(:\n    pass\n")
 	s.write("runtime", "\n\nraise RuntimeError('no luck')\n")
@@ -88,7 +88,7 @@ func TestTheErrorOfAFileReadsAsCompilersWriteIt(t *testing.T) {
 }
 
 func TestAFileThatVanishedIsAtFault(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	path := s.write("a", "")
 	found := s.dialect.Find(s.rt.Env)
 	if err := os.Remove(path); err != nil {
@@ -111,7 +111,7 @@ func TestDuplicatesAreAWarning(t *testing.T) {
 // TestAPluginThatHangsAsItIsLoaded: the interpreter is restarted, and only that plugin is left out.
 func TestAPluginThatHangsAsItIsLoaded(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newRig(t)
 	s.dialect.loadTimeout = 4 * time.Second
 	s.write("a", "@on_final\nasync def f(ctx, text): return text + ' a'\n")
 	s.write("b", "import time\ntime.sleep(600)\n")
@@ -128,7 +128,7 @@ func TestAPluginThatHangsAsItIsLoaded(t *testing.T) {
 // TestAPluginThatCrashesAsItIsLoaded: such a plugin is left out after a few tries.
 func TestAPluginThatCrashesAsItIsLoaded(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "@on_final\nasync def f(ctx, text): return text + ' a'\n")
 	s.write("b", "import os\nos._exit(3)\n")
 	s.open(dialect.Settings{})
@@ -142,7 +142,7 @@ func TestAPluginThatCrashesAsItIsLoaded(t *testing.T) {
 
 // TestSideBySide: plugins can be opened and closed all at once, and share one process.
 func TestSideBySide(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	for i := range 16 {
 		s.write(fmt.Sprintf("p%02d", i), "@on_begin\nasync def f(ctx): pass\n")
 	}
@@ -184,7 +184,7 @@ func TestSideBySide(t *testing.T) {
 }
 
 func TestOpenHonoursItsContext(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "import time\ntime.sleep(600)\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -196,7 +196,7 @@ func TestOpenHonoursItsContext(t *testing.T) {
 // TestSettingsUnderAPluginsOwnName: the timeout under the name in __plugin__ applies once the
 // plugin is loaded; the variables under that name are not passed on.
 func TestSettingsUnderAPluginsOwnName(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("file", "__plugin__ = {'name': 'own'}\nimport os\n@on_final\nasync def f(ctx, text): return os.environ.get('PB_COLOUR', 'none')\n")
 	s.rt.Env.Vars = append(s.rt.Env.Vars, "PB_COLOUR=blue", "PB_SECRET=x")
 	s.rt.Settings = func(name string) (dialect.Settings, error) {
@@ -215,7 +215,7 @@ func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.dialect.loadTimeout = 4 * time.Second
 	validate := func(name, content string) (*Validated, error) {
 		return s.dialect.Validate(t.Context(), s.runtime(name), Draft{Name: name, Content: content})
@@ -268,7 +268,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestSave(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	path, err := Path(s.rt.Env, "my_plugin")
 	if want := filepath.Join(s.home, ".agent", "plugins", "my_plugin.py"); err != nil || path != want {
 		t.Fatalf("path %s, %v, want %s", path, err, want)

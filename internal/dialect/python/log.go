@@ -17,8 +17,8 @@ type logName struct {
 	plugin *plugin
 }
 
-// listen assigns log lines of that name to a plugin. They stay assigned when it is closed: its
-// handlers may still run, and end with the interpreter.
+// listen assigns log lines of that name to a plugin. They stay assigned to it after it is closed,
+// because its handlers may still run until the interpreter ends.
 func (r *runner) listen(name string, p *plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -29,10 +29,10 @@ func TestSaidBy(t *testing.T) {
 	}
 }
 
-// TestACrashIsNotBlamedOnWhoPrintedLast: the error of a crash has no output of another plugin, and
-// no marks.
-func TestACrashIsNotBlamedOnWhoPrintedLast(t *testing.T) {
-	s := newStage(t)
+// TestTheErrorOfACrashHasNoOutputOfOthers: the error of a crash has no output of another plugin,
+// and no marks.
+func TestTheErrorOfACrashHasNoOutputOfOthers(t *testing.T) {
+	s := newRig(t)
 	s.write("budget", "@on_final\nasync def f(ctx, text): print('begin')\n")
 	s.write("moody", "import os\n@on_final\nasync def f(ctx, text): os._exit(3)\n")
 	s.open(dialect.Settings{})
@@ -52,7 +52,7 @@ func TestACrashIsNotBlamedOnWhoPrintedLast(t *testing.T) {
 // TestAFailureIsLoggedWhateverPluginsDoToTheLog: a file that redirects stderr and configures
 // logging does not hide the failures of any plugin.
 func TestAFailureIsLoggedWhateverPluginsDoToTheLog(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("quiet", "import logging, logging.config, os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 2)\nlogging.disable()\n"+
 		"logging.basicConfig(force=True, filename=os.devnull)\nlogging.config.dictConfig({'version': 1})\n@on_done\nasync def f(ctx): pass\n")
 	s.write("guard", "@on_final\nasync def f(ctx, text): raise ValueError('not today')\n")
@@ -64,7 +64,7 @@ func TestAFailureIsLoggedWhateverPluginsDoToTheLog(t *testing.T) {
 // TestACancelledHandlerIsLoggedForItsPlugin: a handler that still runs when the host closes is
 // cancelled, and the log of its own plugin says so.
 func TestACancelledHandlerIsLoggedForItsPlugin(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("first", "import asyncio\n@on_begin\nasync def f(ctx):\n    print('it waits')\n    await asyncio.sleep(600)\n")
 	s.write("second", "@on_final\nasync def f(ctx, text): print('second')\n")
 	s.open(dialect.Settings{})
@@ -85,7 +85,7 @@ func TestACancelledHandlerIsLoggedForItsPlugin(t *testing.T) {
 // TestTheEndOfAnInterpreterIsReportedOnce: an error says that a file ends the interpreter, so the
 // warning about the interpreter is not repeated for each attempt.
 func TestTheEndOfAnInterpreterIsReportedOnce(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("ends", "import os\nos._exit(2)\n")
 	s.open(dialect.Settings{})
 	fault, ok := errors.AsType[*LoadError](s.errs["ends"])
@@ -101,7 +101,7 @@ func TestTheEndOfAnInterpreterIsReportedOnce(t *testing.T) {
 
 // TestSettingsThatAPluginNeverGets: settings that python plugins do not use are findings.
 func TestSettingsThatAPluginNeverGets(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("only", "@on_done\nasync def f(ctx): pass\n")
 	s.open(dialect.Settings{Config: []byte(`{"a":1}`), SystemConfig: []byte(`{"b":2}`), ToolTimeout: 1})
 	s.logged("the config of [plugins.only] has no effect", "finding=true")
@@ -111,7 +111,7 @@ func TestSettingsThatAPluginNeverGets(t *testing.T) {
 
 // TestANameThatBelongsToAnotherFile: the warning names that file.
 func TestANameThatBelongsToAnotherFile(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("budget", "@on_done\nasync def f(ctx): pass\n")
 	s.write("other", "__plugin__ = {'name': 'budget'}\n@on_done\nasync def f(ctx): pass\n")
 	s.open(dialect.Settings{})
@@ -121,7 +121,7 @@ func TestANameThatBelongsToAnotherFile(t *testing.T) {
 // TestANameThatGoesToAnotherFile: what the new owner of a name prints is in its own log, not in the
 // log of the plugin that had the name before.
 func TestANameThatGoesToAnotherFile(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("keeper", "@on_done\nasync def f(ctx): pass\n") // keeps the interpreter
 	s.write("other", "__plugin__ = {'name': 'budget'}\n@on_begin\nasync def f(ctx): print('of other')\n")
 	s.open(dialect.Settings{})

@@ -8,9 +8,9 @@ import (
 )
 
 // TestOnDoneRunsInOrder: plugins are called one after another at on_done too:
-// docs/protocols/python.md, row P57.
+// docs/protocols/python.md#everything-a-file-can-use.
 func TestOnDoneRunsInOrder(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", `
 import asyncio
 @on_done

@@ -20,7 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// A Plugin is an opened plugin of this dialect.
+// A Plugin is an opened python plugin.
 type Plugin interface {
 	dialect.Plugin
 	// Reload loads the file again. If that fails, the old code stays; the error is a [*LoadError]
@@ -42,7 +42,7 @@ type plugin struct {
 	path    string
 	name    string        // as declared when it was opened; a reload does not change it
 	limit   time.Duration // for each handler
-	strict  bool          // a failure of on_begin must end the event, also if the runner called it by itself
+	strict  bool          // a failure of on_begin must end the event, even if the runner called on_begin before another hook
 	pass    []string      // names and patterns of further variables that it gets
 	closing sync.Once
 
@@ -158,8 +158,8 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	return p.adopt(file, result)
 }
 
-// vet returns an error if the file must not be run as it is now. It is vetted again at the next
-// turn, since the user may trust it by then.
+// vet returns an error if the file must not be run as it is now. The file is vetted again at the
+// next turn, since the user may trust it by then.
 func (p *plugin) vet() error {
 	if p.rt == nil || p.rt.Vet == nil {
 		return nil
@@ -289,7 +289,7 @@ func (p *plugin) fail(err error) {
 	p.fault = err
 }
 
-// outOfOrder returns why the plugin cannot be called, or nil.
+// outOfOrder returns why the plugin cannot be called, or nil if it can.
 func (p *plugin) outOfOrder() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -342,13 +342,13 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	return p.hookOf(t), nil
 }
 
-// KeepsTime says that the runner enforces the configured timeout; see hookOf.
+// KeepsTime marks the plugin as one whose runner applies the configured timeout; see hookOf.
 func (*plugin) KeepsTime() {}
 
 // hookOf returns the hook of a translation. The runner enforces the handler's limit; the hook has a
 // little more time, so that the runner can report it.
 func (p *plugin) hookOf(t *translation) hook.Hook {
-	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // one after another: docs/protocols/python.md, rows P52 to P57
+	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // one after another: docs/protocols/python.md#everything-a-file-can-use
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, t, ev) }}
 	if t.match != nil {
 		h.Match = func(ev *hook.Event) bool { return t.match(ev.Payload) }
@@ -376,8 +376,9 @@ func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.
 	return reply, err
 }
 
-// EndTurn ends the request of a turn, also if no plugin has an on_done: what its plugins left in
-// ctx.state must not reach the next request. One message is enough for all plugins.
+// EndTurn ends the request of a turn, even if no plugin has an on_done: the values that plugins
+// left in ctx.state must not reach the next request. One message is enough for all plugins, so only
+// the first opened plugin sends it.
 func (p *plugin) EndTurn(ctx context.Context) {
 	if all := p.runner.opened(); len(all) == 0 || all[0] != p {
 		return

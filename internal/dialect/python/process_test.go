@@ -13,14 +13,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// brief is a handler's limit for tests of handlers that exceed it. It is long enough for handlers
-// that do not, even if they wait for an interpreter.
+// brief is a handler's limit for tests of handlers that exceed the limit. It is long enough for
+// other handlers, even if they wait for an interpreter.
 var brief = dialect.Settings{Timeout: 4 * time.Second}
 
 const appends = "@on_final\nasync def f(ctx, text): return text + ' %s'\n"
 
 func TestAnExceptionIsLoggedAndTheChainGoesOn(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("bad", "@on_final\nasync def f(ctx, text):\n    raise RuntimeError('kaboom')\n")
 	s.write("good", fmt.Sprintf(appends, "good"))
 	s.open(dialect.Settings{})
@@ -38,7 +38,7 @@ func TestAnExceptionIsLoggedAndTheChainGoesOn(t *testing.T) {
 
 func TestAHandlerThatTakesTooLongIsCancelledAndTheInterpreterLives(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "import asyncio\n@on_final\nasync def f(ctx, text):\n    if text == 'slow': await asyncio.sleep(600)\n    return text + ' a'\n")
 	s.write("b", fmt.Sprintf(appends, "b"))
 	s.open(brief)
@@ -72,7 +72,7 @@ func TestABlockedInterpreter(t *testing.T) {
 	for name, block := range map[string]string{"asleep": "time.sleep(600)", "busy": "while True: pass"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			s := newRig(t)
 			s.write("a", "import time\n@on_final\nasync def f(ctx, text):\n    if text == 'block':\n        "+block+"\n    return text + ' a'\n")
 			s.write("b", fmt.Sprintf(appends, "b"))
 			s.openEach(func(name string) dialect.Settings {
@@ -104,7 +104,7 @@ func TestABlockedInterpreter(t *testing.T) {
 // limit is not ended, even if the caller gives up.
 func TestAnEarlyCancelEndsNoInterpreter(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "import time\n@on_final\nasync def f(ctx, text):\n    if text == 'block': time.sleep(1)\n    return text + ' a'\n")
 	s.open(dialect.Settings{})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -120,7 +120,7 @@ func TestAnEarlyCancelEndsNoInterpreter(t *testing.T) {
 
 func TestSyncHandlers(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "import time\n@on_final\ndef f(ctx, text):\n    if text == 'block': time.sleep(600)\n    return text + ' a'\n")
 	s.write("b", fmt.Sprintf(appends, "b"))
 	s.open(brief)
@@ -151,7 +151,7 @@ func TestSyncHandlers(t *testing.T) {
 }
 
 func TestACrash(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "import os\nn = 0\n@on_final\nasync def f(ctx, text):\n    global n\n    n += 1\n    if text == 'crash': os._exit(7)\n    return f'{text} a{n}'\n")
 	s.write("b", fmt.Sprintf(appends, "b"))
 	s.open(dialect.Settings{})
@@ -175,7 +175,7 @@ func TestAPluginThatNoLongerLoadsAfterACrash(t *testing.T) {
 	for name, broken := range map[string]string{"at fault": "def f(:\n", "hanging": "import time\ntime.sleep(600)\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			s := newRig(t)
 			s.dialect.loadTimeout = 4 * time.Second
 			works := "import os\n@on_final\nasync def f(ctx, text):\n    if text == 'crash': os._exit(7)\n    return text + ' a'\n"
 			s.write("a", works)
@@ -201,7 +201,7 @@ func TestAPluginThatNoLongerLoadsAfterACrash(t *testing.T) {
 }
 
 func TestOutputGoesToThePluginsLogAndNeverOntoTheWire(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("loud", `
 import logging, os, subprocess, sys
 print("at load")
@@ -239,7 +239,7 @@ async def f(ctx, text):
 // TestStateIsSharedByThePluginsOfARequest: ctx.state is one live object for all plugins and hooks
 // of a request: docs/protocols/python.md, row P42.
 func TestStateIsSharedByThePluginsOfARequest(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", `
 @on_begin
 async def begin(ctx):
@@ -278,8 +278,8 @@ async def done(ctx): print("done " + ",".join(ctx.state["words"]))
 }
 
 // TestARequestBeginsBeforeAnythingElse: on_begin is called first in each request, even if the host
-// does not fire turn.begin, and again after a restart: docs/protocols/python.md, What the protocol
-// leaves open.
+// does not fire turn.begin, and again after a restart:
+// docs/protocols/python.md#what-the-protocol-leaves-open.
 func TestARequestBeginsBeforeAnythingElse(t *testing.T) {
 	s := only(t, `
 @on_begin
@@ -305,7 +305,7 @@ async def final(ctx, text):
 }
 
 func TestManyRequestsAtOnce(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", "import asyncio\n@on_begin\nasync def b(ctx): ctx.state['n'] = ctx.user_text\n"+
 		"@on_final\nasync def f(ctx, text):\n    await asyncio.sleep(0.01)\n    return text + ctx.state['n']\n")
 	s.write("b", "@on_final\ndef f(ctx, text): return text + ctx.state['n']\n")
@@ -325,7 +325,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 
 // TestEnvironment: a plugin gets only the environment of docs/protocols/python.md, row P44.
 func TestEnvironment(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.rt.Env.Vars = append(s.rt.Env.Vars, "SECRET=hunter2", "GIT_DIR=/g", "GIT_AUTHOR=me", "PYTHONPATH=/evil", "LANG=C")
 	s.write("a", "import os\n@on_final\nasync def f(ctx, text): return ' '.join(sorted(os.environ)) + ' ' + os.getcwd()\n")
 	s.open(dialect.Settings{Env: []string{"GIT_*"}})
@@ -340,7 +340,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestAPluginThatIsClosedIsForgotten(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a", fmt.Sprintf(appends, "a"))
 	s.write("b", fmt.Sprintf(appends, "b"))
 	s.open(dialect.Settings{})

@@ -117,8 +117,8 @@ func list(env dialect.Env) []string {
 	})
 }
 
-// Reserved reports whether Python itself gives a meaning to files of that name, such as __init__:
-// they are not plugins. See docs/protocols/python.md, row P14.
+// Reserved reports whether Python itself uses files of that name, such as __init__. They are not
+// plugins: docs/protocols/python.md, row P14.
 func Reserved(name string) bool {
 	return strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
 }

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A stage is a home directory with plugins, and a bus on which they are registered.
-type stage struct {
+// A rig is a home directory with plugins, and a bus on which they are registered.
+type rig struct {
 	t       testing.TB
 	home    string
 	dialect *Dialect
@@ -33,10 +33,10 @@ type stage struct {
 	errs    map[string]error // why a plugin could not be opened, by name
 }
 
-func newStage(t testing.TB) *stage {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	plugtest.NeedTool(t, "python3")
-	s := &stage{t: t, home: t.TempDir(), dialect: New(), log: &plugtest.Log{}, errs: make(map[string]error)}
+	s := &rig{t: t, home: t.TempDir(), dialect: New(), log: &plugtest.Log{}, errs: make(map[string]error)}
 	s.dialect.restartWait = time.Minute // a busy machine starts an interpreter slowly
 	s.bus.Failures = dialect.Failures
 	s.rt = &dialect.Runtime{
@@ -48,7 +48,7 @@ func newStage(t testing.TB) *stage {
 }
 
 // write installs a plugin.
-func (s *stage) write(name, text string) (path string) {
+func (s *rig) write(name, text string) (path string) {
 	s.t.Helper()
 	path = filepath.Join(s.home, ".agent", "plugins", name+".py")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -65,13 +65,13 @@ func (s *stage) write(name, text string) (path string) {
 }
 
 // open opens every plugin that Find lists, and registers the hooks of those that work.
-func (s *stage) open(settings dialect.Settings) *stage {
+func (s *rig) open(settings dialect.Settings) *rig {
 	s.t.Helper()
 	return s.openEach(func(string) dialect.Settings { return settings })
 }
 
 // openEach opens every plugin with settings of its own.
-func (s *stage) openEach(settings func(name string) dialect.Settings) *stage {
+func (s *rig) openEach(settings func(name string) dialect.Settings) *rig {
 	s.t.Helper()
 	for _, f := range s.dialect.Find(s.rt.Env) {
 		p, err := s.dialect.Open(s.t.Context(), f, settings(f.Name), s.runtime(f.Name))
@@ -86,13 +86,13 @@ func (s *stage) openEach(settings func(name string) dialect.Settings) *stage {
 }
 
 // runtime returns the host's runtime, with a log of the plugin's own.
-func (s *stage) runtime(name string) *dialect.Runtime {
+func (s *rig) runtime(name string) *dialect.Runtime {
 	rt := *s.rt
 	rt.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})).With("plugin", name)
 	return &rt
 }
 
-func (s *stage) register() {
+func (s *rig) register() {
 	s.t.Helper()
 	var hooks []hook.Hook
 	for i, p := range s.plugins {
@@ -106,13 +106,13 @@ func (s *stage) register() {
 }
 
 // placed sets what a host sets in a hook.
-func (s *stage) placed(h hook.Hook, p dialect.Plugin, position int) hook.Hook {
+func (s *rig) placed(h hook.Hook, p dialect.Plugin, position int) hook.Hook {
 	h.Plugin, h.Dialect, h.Position, h.Priority = p.Info().Name, Name, position, p.Info().Priority
 	return h
 }
 
 // connect connects one hook of the first plugin to a point, in addition to its own.
-func (s *stage) connect(name string, point hook.Point) {
+func (s *rig) connect(name string, point hook.Point) {
 	s.t.Helper()
 	h, err := s.plugins[0].(dialect.Connector).Connect(name, point)
 	if err != nil {
@@ -123,10 +123,10 @@ func (s *stage) connect(name string, point hook.Point) {
 	}
 }
 
-// only opens a stage with one plugin.
-func only(t testing.TB, text string) *stage {
+// only opens a rig with one plugin.
+func only(t testing.TB, text string) *rig {
 	t.Helper()
-	s := newStage(t)
+	s := newRig(t)
 	s.write("only", text)
 	s.open(dialect.Settings{})
 	if err := s.errs["only"]; err != nil {
@@ -136,7 +136,7 @@ func only(t testing.TB, text string) *stage {
 }
 
 // fire sends one event of a request through the plugins.
-func (s *stage) fire(request string, p hook.Point, payload string) *hook.Outcome {
+func (s *rig) fire(request string, p hook.Point, payload string) *hook.Outcome {
 	s.t.Helper()
 	out, err := s.bus.Fire(hook.WithRequest(s.t.Context(), request), p, json.RawMessage(payload))
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *stage) fire(request string, p hook.Point, payload string) *hook.Outcome
 }
 
 // final returns the text after turn.final.
-func (s *stage) final(request, text string) string {
+func (s *rig) final(request, text string) string {
 	s.t.Helper()
 	raw, err := json.Marshal(map[string]string{"text": text})
 	if err != nil {
@@ -166,7 +166,7 @@ func field(t testing.TB, out *hook.Outcome, name string) string {
 }
 
 // logged waits until the log has a line with all of these parts.
-func (s *stage) logged(parts ...string) {
+func (s *rig) logged(parts ...string) {
 	s.t.Helper()
 	s.eventually("a line in the log with "+strings.Join(parts, " and "), func() bool {
 		for line := range strings.Lines(s.log.String()) {
@@ -188,7 +188,7 @@ func containsAll(s string, parts []string) bool {
 }
 
 // eventually polls a condition for a bounded time.
-func (s *stage) eventually(what string, ok func() bool) {
+func (s *rig) eventually(what string, ok func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if ok() {
@@ -199,7 +199,7 @@ func (s *stage) eventually(what string, ok func() bool) {
 	s.t.Errorf("timed out waiting for %s", what)
 }
 
-func (s *stage) close() {
+func (s *rig) close() {
 	for _, p := range s.plugins {
 		if err := p.Close(context.Background()); err != nil {
 			s.t.Errorf("close: %v", err)

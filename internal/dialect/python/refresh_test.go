@@ -84,7 +84,7 @@ func TestAChangeThatDoesNotLoadKeepsTheOldCode(t *testing.T) {
 
 func TestAReloadThatHangsCostsTheInterpreter(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newRig(t)
 	s.dialect.loadTimeout = 4 * time.Second
 	s.write("a", begins+fmt.Sprintf(appends, "a"))
 	s.write("b", fmt.Sprintf(appends, "b"))
@@ -102,7 +102,7 @@ func TestAReloadThatHangsCostsTheInterpreter(t *testing.T) {
 }
 
 func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	path := s.write("only", begins+fmt.Sprintf(appends, "old"))
 	s.open(dialect.Settings{})
 	if err := os.Remove(path); err != nil {
@@ -147,7 +147,7 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 
 // replace lets a turn begin while the file is being replaced. It reports whether the file was
 // missing for less than replaceWait.
-func (s *stage) replace(word string) bool {
+func (s *rig) replace(word string) bool {
 	s.t.Helper()
 	path := filepath.Join(s.home, ".agent", "plugins", "only.py")
 	draft := s.write("draft", begins+fmt.Sprintf(appends, word))

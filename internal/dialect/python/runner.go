@@ -35,7 +35,7 @@ type runner struct {
 
 	loading chan struct{}          // of capacity 1: only one plugin is opened at a time, so that it is clear which one hangs
 	under   atomic.Int64           // calls under way
-	absent  atomic.Bool            // a call has waited in vain for a restart; until the interpreter is up, no other call waits
+	absent  atomic.Bool            // a call has waited for a restart in vain; no other call waits until the interpreter is up
 	killed  atomic.Bool            // the interpreter was ended because it was blocked
 	inLoad  atomic.Bool            // a file is being loaded, or has ended the interpreter
 	last    atomic.Pointer[plugin] // the plugin that was called last, to which unmarked output is assigned
@@ -188,9 +188,9 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 	return wire.Result{}, p.withoutOthersStderr(callFailure(err, i.process))
 }
 
-// overdue handles a call without an answer. The runner itself enforces a handler's limit. If the
-// interpreter is silent after that limit, it is blocked. Then it is restarted, and the request goes
-// on: docs/protocols/python.md, row P40.
+// overdue returns the error of a call without an answer. The runner itself enforces a handler's
+// limit. If the interpreter does not answer after that limit either, it is blocked. Then overdue
+// ends it, so that it is restarted, and the request goes on: docs/protocols/python.md, row P40.
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
 	if i.answers(ctx) {
 		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))

@@ -34,7 +34,7 @@ func example(t *testing.T, heading string, nth int) string {
 // TestSeedExamplePlugins: every example plugin of the document works as printed:
 // docs/protocols/python.md, row P46.
 func TestSeedExamplePlugins(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("footer", example(t, "Response Footer Plugin", 0))
 	s.write("logger", example(t, "Logger Plugin", 0))
 	s.write("mocker", example(t, "Tool Mocker Plugin", 0))
@@ -81,7 +81,7 @@ func TestSeedExamplePlugins(t *testing.T) {
 // TestSeedQuickStart: the document's shell command writes a plugin that works.
 func TestSeedQuickStart(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
-	s := newStage(t)
+	s := newRig(t)
 	for _, b := range plugtest.Seed(t, "004").Blocks("bash") {
 		if strings.Contains(b.Text, "logger.py") {
 			cmd := exec.Command("bash", "-e", "-c", b.Text)
@@ -109,7 +109,7 @@ func TestSeedQuickStart(t *testing.T) {
 // TestSeedHooksReference: the document's snippet of each hook works. Snippets that measure time
 // lack an import, which the test adds.
 func TestSeedHooksReference(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("a_begin", "import time\n"+example(t, "on_begin", 0))
 	s.write("b_log", example(t, "on_tool_call", 0))
 	s.write("c_modify", example(t, "on_tool_call", 1))
@@ -164,7 +164,7 @@ func TestSeedHooksReference(t *testing.T) {
 }
 
 func TestSeedBasicStructure(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("file", example(t, "Basic Structure", 0))
 	s.open(dialect.Settings{})
 	if info := s.plugins[0].Info(); info.Name != "my_plugin" || info.Description != "Description of what this plugin does." || len(info.Hooks) != 6 {
@@ -193,7 +193,7 @@ func TestSeedHooks(t *testing.T) {
 
 // TestSeedAnswers: plugins are described as in the answers that the document prints for its API.
 func TestSeedAnswers(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("logger", example(t, "Logger Plugin", 0))
 	s.open(dialect.Settings{})
 	for _, b := range plugtest.Seed(t, "004").Blocks("json") {
@@ -266,7 +266,7 @@ func runPython(t *testing.T, home, program string, args ...string) string {
 // TestSeedPythonAPI: the document's program that uses the package works as printed:
 // docs/protocols/python.md, row P47.
 func TestSeedPythonAPI(t *testing.T) {
-	s := newStage(t)
+	s := newRig(t)
 	s.write("logger", example(t, "Logger Plugin", 0))
 	s.write("footer", example(t, "Response Footer Plugin", 0))
 	// The document's program needs a tool, a plugin to save, and a loop for its awaits.

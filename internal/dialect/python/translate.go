@@ -26,7 +26,7 @@ const (
 type translation struct {
 	hook  string
 	point hook.Point
-	// match reports whether the handler is called at all; nil: always.
+	// match reports whether the handler is called; nil: it is always called.
 	match func(payload hook.Object) bool
 	// give returns what the handler gets besides the context; nil: nothing.
 	give func(payload hook.Object) hook.Object

@@ -28,8 +28,8 @@ var elsewhere = []translation{
 }
 
 // connection returns the entry of a hook at a point, which may be the hook's own. The error names
-// the other points to which the hook can be connected. If there are none, it says that the hook is
-// called at its own point without a connection.
+// the other points to which the hook can be connected. If there are no other points, the error says
+// that the hook is called at its own point without a connection.
 func connection(name string, point hook.Point) (*translation, error) {
 	here := func(t translation) bool { return t.name == name }
 	if own := translationOf(name); own != nil && own.point != point && !slices.ContainsFunc(elsewhere, here) {

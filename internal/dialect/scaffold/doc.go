@@ -4,14 +4,14 @@
 //
 //	Find                 scaffold.go   executables in the plugins folder; the host opens at most 16
 //	Open                 scaffold.go
-//	  connect            session.go    starts the process, shakes hands; again after a crash
+//	  connect            session.go    starts the process, makes the handshake; again after a crash
 //	    parseManifest    manifest.go   what the plugin declares
 //	Hooks                plugin.go     six hooks
 //	  params, reply      translate.go  event to params, result to reply
 //	  ask                plugin.go     one request; its error as a hook.Error
 //	CallTool             plugin.go
-//	Close                session.go    the request shutdown, then the stop ladder
+//	Close                session.go    sends shutdown, then stops the process
 //
-// What a plugin's failure does to an event is decided by dialect.Failures. The names and limits of
-// the protocol are in protocol.go.
+// dialect.Failures decides what a plugin's failure does to an event. The names and limits of the
+// protocol are in protocol.go.
 package scaffold

@@ -123,7 +123,8 @@ func TestACallToAPluginThatIsDownIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestOtherHooksAfterARestart: they are not called, so there is a warning.
+// TestOtherHooksAfterARestart: hooks that a plugin declares only after a restart are not called,
+// and a warning says so.
 func TestOtherHooksAfterARestart(t *testing.T) {
 	log := new(plugtest.Log)
 	rt := plugtest.Runtime(t, t.TempDir())
@@ -187,7 +188,7 @@ func TestNoAnswerShowsStderr(t *testing.T) {
 	}
 }
 
-// TestTheFixOfALateAnswer: only a plugin that was late itself has forgotten something.
+// TestTheFixOfALateAnswer: the error has a fix only if the plugin itself was late.
 func TestTheFixOfALateAnswer(t *testing.T) {
 	process, err := plugtest.Runtime(t, t.TempDir()).Procs.Start(t.Context(), proc.Spec{Path: "/bin/sh", Args: []string{"-c", "echo sorry >&2"}})
 	if err != nil {
@@ -211,7 +212,8 @@ func (f onWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAPluginThatIgnoresShutdown: it delays every command, so the log says so.
+// TestAPluginThatIgnoresShutdown: the log says that the plugin did not answer shutdown, because it
+// delays every command.
 func TestAPluginThatIgnoresShutdown(t *testing.T) {
 	for body, warned := range map[string]bool{"while :; do sleep 1; done": true, "exit 0": false} {
 		home := t.TempDir()

@@ -22,8 +22,8 @@ var sentFields = []string{"tool_name", "user_message", "tool_calls"}
 // allFields are the fields of the answers of all hooks.
 var allFields = []string{"message", "dynamic_context", "base_prompt", "text", "arguments", "result", "success"}
 
-// sendsBack reports whether a hook has a param of this name that its answer cannot have. Plugins
-// often send it back as it came.
+// sendsBack reports whether a hook has a param that its answer cannot have. Plugins often send such
+// a param back as it came.
 func sendsBack(name, field string) bool {
 	return name == "post_tool_execute" && (field == "arguments" || field == "success")
 }
@@ -86,9 +86,9 @@ func toolRemarks(answer hook.Object) []string {
 	return notes
 }
 
-// unused returns remarks on an answer that lets a tool run, although it may be meant as a refusal.
-// Only the action stop refuses.
-func unused(name string, answer hook.Object, stop bool) []string {
+// missedRefusal returns remarks on an answer that lets a tool run, although it may be meant as a
+// refusal. Only the action stop refuses.
+func missedRefusal(name string, answer hook.Object, stop bool) []string {
 	if name != "pre_tool_execute" || stop {
 		return nil
 	}

@@ -32,8 +32,8 @@ func (*Dialect) Points() []hook.Point {
 	return dialect.Points(native, (*translation).spot)
 }
 
-// Find lists the executables in the plugins folder by name: docs/protocols/scaffold.md, row S25. A
-// link to nothing is among them, and does not start.
+// Find lists the executables in the plugins folder by name: docs/protocols/scaffold.md, row S25. It
+// also lists links to nothing, which do not start, so that the host reports them.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
@@ -44,7 +44,7 @@ func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	return found
 }
 
-// Most is how many plugins may run: docs/protocols/scaffold.md, row S27.
+// Most returns how many plugins may run: docs/protocols/scaffold.md, row S27.
 func (*Dialect) Most() int { return mostPlugins }
 
 // At accepts any executable file, and any script, even one that is not executable.

@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A launch holds what is needed to start a plugin, again and again.
+// A launch holds what is needed for each start of a plugin.
 type launch struct {
 	path  string
 	env   []string
@@ -58,7 +58,7 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 	return p, nil
 }
 
-// connect starts a process and shakes hands with it. If the handshake fails, the process is killed:
+// connect starts a process and makes the handshake. If the handshake fails, the process is killed:
 // docs/protocols/scaffold.md, row S33.
 func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 	process, err := p.launch.start(ctx)

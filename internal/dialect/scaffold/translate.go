@@ -22,7 +22,7 @@ type translation struct {
 	// apply reads a reply that needs more than copying fields. stop reports whether the reply's
 	// action is stop.
 	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
-	// denies: a stop without success refuses the event, whose payload has no field success.
+	// denies says that a stop without success refuses the event. Its payload has no field success.
 	denies bool
 }
 
@@ -60,7 +60,8 @@ var native = []translation{
 		}},
 }
 
-// translationOf returns a hook at its own point, or nil if there is no such hook.
+// translationOf returns the translation of a hook at its own point, or nil if there is no such
+// hook.
 func translationOf(name string) *translation {
 	for i := range native {
 		if native[i].name == name {
@@ -170,7 +171,7 @@ func (t *translation) reply(ev *hook.Event, result wire.Result) (hook.Reply, err
 		r.Notes = append(r.Notes, fmt.Sprintf("there is no action %.80q, so it means continue; %s", action, nearest.Suggest(action, actions)))
 	}
 	stop := r.Verdict == hook.Stop
-	r.Notes = append(r.Notes, unused(t.name, o, stop)...)
+	r.Notes = append(r.Notes, missedRefusal(t.name, o, stop)...)
 	if stop && t.denies && string(o.Get("success")) != "true" {
 		r.Verdict, r.Reason = hook.Deny, dialect.Plain(blockTool(o).Get("result"))
 		return r, nil

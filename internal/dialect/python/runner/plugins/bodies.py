@@ -28,7 +28,7 @@ def arguments(params: dict[str, Any]) -> list[Any]:
 
 
 def unencodable(value: Any, name: str) -> str:
-    """Return which part of a value is not JSON, in words, or "" if it is not known. name is what the value is called."""
+    """Return which part of a value is not JSON, in words, or "" if that is not known. name is the name of the value."""
     if isinstance(value, dict):
         parts = [(item, f"{name}[{key!r}]") for key, item in value.items()]
         odd = [key for key in value if not isinstance(key, (str, int, float, bool, type(None)))]

@@ -61,8 +61,8 @@ class Call:
             self._ask()
 
     def _begin(self) -> None:
-        """Call on_begin first. Plugins rely on what it sets up (docs/protocols/python.md, row P52), but not every
-        host reports the start of a request, and a restarted interpreter has not seen it.
+        """Call on_begin first. Plugins rely on what it sets up, but not every host reports the start of a request, and
+        a restarted interpreter has not seen it: docs/protocols/python.md#what-the-protocol-leaves-open.
         """
         request, waiting = self._request, [self._go_on]
         self._note = "on_begin was called first: the request had not begun for this plugin"

@@ -47,7 +47,7 @@ _TOO_MANY = MOST_THREADS // 2
 _RECURSION = 4 * wire.MOST_LEVELS
 
 # How long handlers may take to clean up after the host has gone.
-_LAST_WORDS = 0.5
+_CLEANUP_TIME = 0.5
 
 
 class Runner:
@@ -78,24 +78,25 @@ class Runner:
     def run(self) -> None:
         """Serve until the host closes its end."""
         asyncio.set_event_loop(self._loop)
-        self._attend()
+        self._start_reading()
         while not self._over:
             try:
                 self._loop.run_forever()
             except (SystemExit, KeyboardInterrupt):
                 pass  # raised by a plugin's background task, which must not end the process
-        self._wind_up()
+        self._cancel_tasks()
 
-    def _wind_up(self) -> None:
+    def _cancel_tasks(self) -> None:
         """Cancel the running tasks, and those that they start, and wait a moment for them."""
         for _ in range(2):
             tasks = asyncio.all_tasks(self._loop)
             for task in tasks:
                 task.cancel()
             if tasks:
-                self._loop.run_until_complete(asyncio.wait(tasks, timeout=_LAST_WORDS))
+                self._loop.run_until_complete(asyncio.wait(tasks, timeout=_CLEANUP_TIME))
 
-    def _attend(self) -> None:
+    def _start_reading(self) -> None:
+        """Read the host's messages in the event loop, or in a thread where the loop cannot wait for a pipe."""
         try:
             self._loop.add_reader(self._source, self._readable)
             os.set_blocking(self._source, False)
@@ -230,17 +231,17 @@ class Runner:
         """Clean up after a call."""
         self._output.finish(plugin.name)
         if overrun:
-            self._watch()
+            self._schedule_check()
 
     # Threads that are stuck
 
-    def _watch(self) -> None:
+    def _schedule_check(self) -> None:
         """Schedule a check whether a handler that took too long still blocks its thread."""
         if not self._watched:
             self._watched = True
-            self._loop.call_later(min(_WATCH, self._quiet), self._look)
+            self._loop.call_later(min(_WATCH, self._quiet), self._check_stuck)
 
-    def _look(self) -> None:
+    def _check_stuck(self) -> None:
         """Ask the host for a new process if a thread is stuck and no request is under way."""
         self._watched = False
         stuck = threads.stuck
@@ -248,7 +249,7 @@ class Runner:
             return
         if stuck >= _TOO_MANY or not self.contexts.live(self._quiet):
             self._send({"jsonrpc": "2.0", "method": "stuck", "params": {"threads": stuck, "handlers": threads.stuck_in}})
-        self._watch()
+        self._schedule_check()
 
 
 def _path(params: dict[str, Any]) -> Path:
@@ -269,7 +270,7 @@ def main() -> None:
     os.dup2(2, 1)
     os.close(null)
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=partial(_let_go, source, sink))
+        os.register_at_fork(after_in_child=partial(_close_pipes, source, sink))
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
     if hasattr(faulthandler, "register"):
         # The host ends a blocked interpreter with SIGTERM, which makes it write its stacks.
@@ -279,7 +280,7 @@ def main() -> None:
     Runner(source, sink, output).run()
 
 
-def _let_go(*descriptors: int) -> None:
+def _close_pipes(*descriptors: int) -> None:
     """Close the pipes to the host in a process that a plugin forked."""
     for descriptor in descriptors:
         os.close(descriptor)

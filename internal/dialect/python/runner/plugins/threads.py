@@ -97,7 +97,7 @@ def _place(function: Callable[..., Any]) -> str:
 
 
 class StoppedError(RuntimeError):
-    """Stands for an exception that the event loop or a future cannot handle. Its text begins with the type of that one."""
+    """Stands for an exception that the event loop or a future cannot handle. Its text begins with the exception's type."""
 
 
 def harmless(error: BaseException) -> StoppedError:
