@@ -144,10 +144,15 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
     )
 
 
+def reserved(name: str) -> bool:
+    """Return whether Python itself uses files of that name, such as __init__: docs/protocols/python.md, row P14."""
+    return name.startswith("__") and name.endswith("__")
+
+
 def _name(called: str, path: Path) -> str:
     """Return the name in __plugin__, or the file's name if another file has that one: docs/protocols/python.md, row P19."""
     other = path.parent / f"{called}.py"
-    if called == path.stem or called[0] in "._" or other.name != f"{called}.py" or other.parent != path.parent:
+    if called == path.stem or called[0] == "." or reserved(called) or other.name != f"{called}.py" or other.parent != path.parent:
         return called
     return path.stem if other.is_file() else called
 

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from .loader import discard, load_plugin_from_source
+from .loader import discard, load_plugin_from_source, reserved
 
 # The names under which a plugin can be saved. None of them leads out of the directory.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
@@ -19,12 +19,12 @@ def default_dir() -> Path:
 
 
 def list_plugins(plugins_dir: Path | None = None) -> list[Path]:
-    """Return the files of all plugins, by name. Hidden files and those that begin with _ are not plugins."""
+    """Return the files of all plugins, by name. Hidden files, and names that Python itself uses, are not plugins."""
     try:
         paths = list((plugins_dir or default_dir()).glob("*.py"))
     except OSError:
         return []
-    return sorted((p for p in paths if p.name[0] not in "._" and p.is_file()), key=lambda p: p.stem)
+    return sorted((p for p in paths if p.name[0] != "." and not reserved(p.stem) and p.is_file()), key=lambda p: p.stem)
 
 
 def plugin_path(name: str, plugins_dir: Path | None = None) -> Path:
@@ -40,6 +40,8 @@ def save_plugin(name: str, content: str, plugins_dir: Path | None = None) -> Pat
     The content is loaded first. Raises PluginError if it is not a plugin; the old file stays then.
     """
     path = plugin_path(name, plugins_dir)
+    if reserved(name):
+        raise ValueError(f"Invalid plugin name: {name!r} (Python itself uses files of this name)")
     data = content.encode()
     discard(load_plugin_from_source(data, path).module)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -119,8 +119,8 @@ class LoaderTest(PluginCase):
         self.assertEqual((plugin.name, plugin.called, plugin.metadata["name"]), ("sample", "other", "other"))
 
     def test_a_name_that_is_not_a_plugin_s_file(self):
-        self.write("_other", "")
-        for name in ("_other", "../tests/other", "a name", "."):
+        self.write("__init__", "")
+        for name in ("__init__", "../tests/other", "a name", "."):
             self.assertEqual(self.load(f"__plugin__ = {{'name': {name!r}}}").name, name)
 
     def test_the_name_defaults_to_the_file_s(self):

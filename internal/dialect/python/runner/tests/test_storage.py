@@ -19,11 +19,11 @@ class StorageTest(PluginCase):
             self.assertEqual(list_plugins(), [self.dir / "one.py"])
 
     def test_plugins_are_listed_by_name(self):
-        for name in ("b", "a-2", "a", "_private", ".hidden"):
+        for name in ("b", "a-2", "a", "_private", "__init__", ".hidden"):
             self.write(name, "")
         (self.dir / "notes.txt").write_text("")
         (self.dir / "folder.py").mkdir()
-        self.assertEqual([p.stem for p in list_plugins(self.dir)], ["a", "a-2", "b"])
+        self.assertEqual([p.stem for p in list_plugins(self.dir)], ["_private", "a", "a-2", "b"])
 
     def test_a_missing_directory_is_empty(self):
         self.assertEqual(list_plugins(self.home / "nowhere"), [])
@@ -69,6 +69,10 @@ class StorageTest(PluginCase):
                 save_plugin(name, "", self.dir)
             with self.subTest(name), self.assertRaisesRegex(ValueError, "Invalid plugin name"):
                 delete_plugin(name, self.dir)
+
+    def test_names_that_python_uses_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "Python itself uses"):
+            save_plugin("__init__", "", self.dir)
 
     def test_names_that_are_allowed(self):
         for name in ("a", "_a", "9", "a-b_C", "x" * 64):
