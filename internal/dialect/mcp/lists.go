@@ -76,10 +76,10 @@ func (p *plugin) read(ctx context.Context) error {
 		err = errors.Join(err, p.each(ctx, l, "prompts", func(o rawjson.Object) { p.addPrompt(now, o) }))
 	}
 	if l.welcome.can("resources") {
-		err = errors.Join(err, p.each(ctx, l, "resources", func(o rawjson.Object) { now.addResource(p.server.Name, dialect.Resource, "uri", o) }))
+		err = errors.Join(err, p.each(ctx, l, "resources", func(o rawjson.Object) { p.addResource(now, dialect.Resource, "uri", o) }))
 		// Many servers with resources have no templates, and answer that they do not know the
 		// method.
-		_ = p.each(ctx, l, "resources/templates", func(o rawjson.Object) { now.addResource(p.server.Name, dialect.ResourceTemplate, "uriTemplate", o) })
+		_ = p.each(ctx, l, "resources/templates", func(o rawjson.Object) { p.addResource(now, dialect.ResourceTemplate, "uriTemplate", o) })
 	}
 	if err != nil {
 		return err
@@ -94,8 +94,8 @@ func (p *plugin) each(ctx context.Context, l *link, what string, take func(rawjs
 	if what == "resources/templates" {
 		key = "resourceTemplates"
 	}
-	cursor, items := json.RawMessage(nil), 0
-	for range mostPages {
+	cursor, items, pages := json.RawMessage(nil), 0, 0
+	for ; pages < mostPages; pages++ {
 		params := rawjson.Object{}
 		if cursor != nil {
 			params = params.With(field("cursor", cursor))
@@ -122,8 +122,11 @@ func (p *plugin) each(ctx context.Context, l *link, what string, take func(rawjs
 			break
 		}
 	}
-	if items > mostItems {
+	switch {
+	case items > mostItems:
 		p.rt.Unusable(fmt.Sprintf("its list of %s has more than %d entries: the rest is left out", what, mostItems), "")
+	case pages == mostPages:
+		p.rt.Unusable(fmt.Sprintf("its list of %s has more than %d pages: the rest is left out", what, mostPages), "let the server send more entries in a page")
 	}
 	return nil
 }
@@ -159,6 +162,7 @@ func (p *plugin) addPrompt(now *lists, o rawjson.Object) {
 	}
 	name := fullName(p.server.Prefix, own)
 	if now.own[ownPrompt+name] != "" {
+		p.rt.Unusable(fmt.Sprintf("it has two prompts that are called %s: the second is left out", name), "")
 		return
 	}
 	now.own[ownPrompt+name] = own
@@ -166,12 +170,13 @@ func (p *plugin) addPrompt(now *lists, o rawjson.Object) {
 		Definition: o.With(field("name", rawjson.String(name))).JSON()})
 }
 
-func (n *lists) addResource(plugin string, kind dialect.OfferKind, key string, o rawjson.Object) {
+func (p *plugin) addResource(now *lists, kind dialect.OfferKind, key string, o rawjson.Object) {
 	uri, ok := o.String(key)
 	if !ok || uri == "" {
+		p.rt.Unusable("it has a resource without a "+key, "")
 		return
 	}
-	n.offers = append(n.offers, dialect.Offer{Kind: kind, Name: uri, Plugin: plugin, Dialect: Name, Definition: o.JSON()})
+	now.offers = append(now.offers, dialect.Offer{Kind: kind, Name: uri, Plugin: p.server.Name, Dialect: Name, Definition: o.JSON()})
 }
 
 // relist reads all lists again after a restart.

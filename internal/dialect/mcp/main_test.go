@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
@@ -13,8 +14,10 @@ func TestMain(m *testing.M) {
 }
 
 // wellBehaved is a server of the suite that works: its tool returns its name.
-func wellBehaved(name, method string, _ json.RawMessage) any {
+func wellBehaved(name, method string, params json.RawMessage) any {
 	switch {
+	case name == "fake-odd-lists":
+		return oddLists(method, params)
 	case method == "initialize" && name == "fake-odd-welcome":
 		return 42
 	case method == "initialize" && name == "fake-old-version":
@@ -27,6 +30,34 @@ func wellBehaved(name, method string, _ json.RawMessage) any {
 		return map[string]any{"tools": []any{map[string]any{"name": "make", "inputSchema": map[string]any{"type": "object"}}}}
 	case "tools/call":
 		return map[string]any{"content": []any{map[string]any{"type": "text", "text": name}}}
+	}
+	return map[string]any{}
+}
+
+// oddLists answers for a server with a tool on each of 150 pages, with two prompts of one name, and
+// with a resource without an address.
+func oddLists(method string, params json.RawMessage) any {
+	var at struct {
+		Cursor string `json:"cursor"`
+	}
+	if err := json.Unmarshal(params, &at); err != nil {
+		panic(err)
+	}
+	page, _ := strconv.Atoi(at.Cursor) // no cursor: the first page
+	switch method {
+	case "initialize":
+		return map[string]any{"protocolVersion": "2025-11-25", "serverInfo": map[string]any{"name": "odd"},
+			"capabilities": map[string]any{"tools": map[string]any{}, "prompts": map[string]any{}, "resources": map[string]any{}}}
+	case "tools/list":
+		out := map[string]any{"tools": []any{map[string]any{"name": "tool" + strconv.Itoa(page), "inputSchema": map[string]any{"type": "object"}}}}
+		if page < 149 {
+			out["nextCursor"] = strconv.Itoa(page + 1)
+		}
+		return out
+	case "prompts/list":
+		return map[string]any{"prompts": []any{map[string]any{"name": "greet"}, map[string]any{"name": "greet"}}}
+	case "resources/list":
+		return map[string]any{"resources": []any{map[string]any{"name": "nowhere"}}}
 	}
 	return map[string]any{}
 }

@@ -369,6 +369,25 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
+// TestOddLists: whatever the host leaves out of a server's lists is reported.
+func TestOddLists(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	b := openIn(t, home, fmt.Sprintf("[[mcp]]\nname = \"odd\"\ncommand = [%q]\n", plugtest.InstallFake(t, home, "odd-lists")))
+	info, err := b.host.Plugin("odd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"its list of tools has more than 100 pages", "two prompts that are called odd_greet", "a resource without a uri"} {
+		if !slices.ContainsFunc(info.Problems, func(p dialect.Problem) bool { return strings.Contains(p.Message, want) }) {
+			t.Errorf("no problem says %q: %+v", want, info.Problems)
+		}
+	}
+	if n := len(b.host.Tools()); n != 100 {
+		t.Errorf("%d tools, want those of the first 100 pages", n)
+	}
+}
+
 // TestEnvironment: a server gets the variables that its table sets, secrets filled in, and no
 // others of the host: docs/protocols/mcp.md, row C33.
 func TestEnvironment(t *testing.T) {
