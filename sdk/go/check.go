@@ -126,10 +126,10 @@ func (c *checker) value(path string, schema object, v any) {
 			}
 		}
 	case string:
-		c.bounds(path, schema, "minLength", "maxLength", float64(utf8.RuneCountInString(v)), " characters")
+		c.bounds(path, schema, "minLength", "maxLength", float64(utf8.RuneCountInString(v)), "have", "character")
 	case json.Number:
 		if n, err := v.Float64(); err == nil {
-			c.bounds(path, schema, "minimum", "maximum", n, "")
+			c.bounds(path, schema, "minimum", "maximum", n, "be", "")
 		}
 	}
 }
@@ -173,16 +173,25 @@ func (c *checker) object(path string, schema object, v map[string]any) {
 	}
 }
 
-func (c *checker) bounds(path string, schema object, low, high string, n float64, unit string) {
+func (c *checker) bounds(path string, schema object, low, high string, n float64, verb, unit string) {
 	if least, ok := number(schema.get(low)); ok && n < least {
-		c.bad(path, "must be at least %s%s", figure(least), unit)
+		c.bad(path, "must %s at least %s", verb, figure(least, unit))
 	}
 	if most, ok := number(schema.get(high)); ok && n > most {
-		c.bad(path, "must be at most %s%s", figure(most), unit)
+		c.bad(path, "must %s at most %s", verb, figure(most, unit))
 	}
 }
 
-func figure(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+func figure(n float64, unit string) string {
+	text := strconv.FormatFloat(n, 'f', -1, 64)
+	switch {
+	case unit == "":
+		return text
+	case n == 1:
+		return text + " " + unit
+	}
+	return text + " " + unit + "s"
+}
 
 func number(v any) (float64, bool) {
 	switch v := v.(type) {

@@ -14,7 +14,7 @@ type lines struct {
 	long []byte // a line that did not fit the reader's buffer
 }
 
-var errTooLong = fmt.Errorf("a message over %d bytes", mostLine)
+var errTooLong = fmt.Errorf("a message of more than %d bytes", mostLine)
 
 func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 64<<10)} }
 

@@ -86,8 +86,8 @@ func (p *Plugin) Version() string { return p.version }
 func (p *Plugin) Description() string { return p.description }
 
 // Needs declares what the plugin uses, in kaged's words: read:fs:/path, write:fs:/path,
-// exec:NAME:/path, net:HOST:PORT, net:*. For mine it becomes permissions. Storage need not be
-// declared: see [Plugin.State].
+// exec:NAME:/path, net:HOST:PORT, net:*. For mine it becomes permissions; exec is left out there,
+// because plugins of mine may start any program. Storage need not be declared: see [Plugin.State].
 func (p *Plugin) Needs(capabilities ...string) {
 	p.capabilities = append(p.capabilities, capabilities...)
 }

@@ -69,7 +69,7 @@ func (p *Plugin) obey(signals <-chan os.Signal, cancel context.CancelCauseFunc) 
 func (p *Plugin) Run(ctx context.Context, process Process) (exit int) {
 	s := newSession(p, process)
 	if err := p.Check(); err != nil {
-		s.complain("the plugin is wrongly defined: %v", err)
+		s.complain("the definition of the plugin has a mistake: %v", err)
 		return exitUsage
 	}
 	if !p.current.CompareAndSwap(nil, s) {

@@ -10,8 +10,8 @@
             assert o.verdict == "deny"
 
 A Host is one process of the plugin in one dialect. State, config files and the home directory are in a temporary
-directory; kaged's storage is in memory. `patchbay plugin test` checks whether a plugin keeps to its protocol with
-everything that can go wrong.
+directory; kaged's storage is in memory. `patchbay plugin test` checks whether a plugin keeps to its protocol, also
+where the host sends damaged or unexpected messages.
 """
 
 from __future__ import annotations

@@ -505,9 +505,9 @@ def _faults(schema: Any, value: Any, path: str = "", strict: bool = False) -> li
     if "enum" in schema and value not in schema["enum"]:
         out.append(f"{where}: must be one of {', '.join(map(str, schema['enum']))}")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        out += _bounds(schema, where, "minimum", "maximum", value, "")
+        out += _bounds(schema, where, "minimum", "maximum", value, "be", "")
     elif isinstance(value, str):
-        out += _bounds(schema, where, "minLength", "maxLength", len(value), " characters")
+        out += _bounds(schema, where, "minLength", "maxLength", len(value), "have", "character")
     elif isinstance(value, list):
         for i, item in enumerate(value):
             out += _faults(schema.get("items"), item, f"{path}[{i}]", strict)
@@ -516,12 +516,15 @@ def _faults(schema: Any, value: Any, path: str = "", strict: bool = False) -> li
     return out
 
 
-def _bounds(schema: dict[str, Any], where: str, low: str, high: str, n: float, unit: str) -> list[str]:
+def _bounds(schema: dict[str, Any], where: str, low: str, high: str, n: float, verb: str, unit: str) -> list[str]:
+    def figure(limit: float) -> str:
+        return f"{limit} {unit}{'s' if limit != 1 else ''}" if unit else str(limit)
+
     out = []
     if low in schema and n < schema[low]:
-        out.append(f"{where}: must be at least {schema[low]}{unit}")
+        out.append(f"{where}: must {verb} at least {figure(schema[low])}")
     if high in schema and n > schema[high]:
-        out.append(f"{where}: must be at most {schema[high]}{unit}")
+        out.append(f"{where}: must {verb} at most {figure(schema[high])}")
     return out
 
 
@@ -1035,7 +1038,7 @@ class Plugin:
         try:
             self.check()
         except ValueError as error:
-            session.complain(f"the plugin is wrongly defined: {error}")
+            session.complain(f"the definition of the plugin has a mistake: {error}")
             return _USAGE
         self._session = session
         try:
@@ -1532,7 +1535,7 @@ class _Conversation:
             if len(line) >= _MOST and not line.endswith(b"\n"):
                 while line and not line.endswith(b"\n"):
                     line = self.session.stdin.readline(_MOST)
-                self.reply(None, error=_RPCError(_TOO_LARGE, f"a message over {_MOST} bytes"))
+                self.reply(None, error=_RPCError(_TOO_LARGE, f"a message of more than {_MOST} bytes"))
                 continue
             if not line.strip():
                 continue
