@@ -45,7 +45,7 @@ func newMCPSuite(b *bench) *mcpSuite {
 func (s *mcpSuite) checks() []Check {
 	const hello, pings, tools = "mcp.handshake.answer", "mcp.ping.answer", "mcp.tools.list"
 	return []Check{
-		{ID: hello, Row: "C1", run: s.initialize, Does: "starts it, and sends `initialize`, or `server/discover` if it does not know that",
+		{ID: hello, Row: "C1", run: s.initialize, Does: "starts it, and sends `initialize`, or `server/discover` if the server does not know `initialize`",
 			Rule: "A server answers `initialize`, or `server/discover` in the revision without sessions, with an object.",
 			Fix:  "answer the line of `initialize` with one line on stdout, and flush it"},
 		{ID: "mcp.handshake.time", Row: "C2", needs: []string{hello}, run: s.prompt(mcpGreet / 3), Does: "measures how long the start took",
