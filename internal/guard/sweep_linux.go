@@ -14,13 +14,16 @@ import (
 // that it cannot hit another process that has got the same pid meanwhile.
 func kill(pid int, m Mark) {
 	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil { // before Linux 5.3, or forbidden
-		_ = unix.Kill(pid, unix.SIGKILL)
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	if limit, ok := limitOf(pid); !ok || !m.On(limit) {
 		return
 	}
-	defer unix.Close(fd)
-	if limit, ok := limitOf(pid); ok && m.On(limit) {
+	if err == nil {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	} else { // before Linux 5.3, or forbidden, or no descriptor is left
+		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }
 
