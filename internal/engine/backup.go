@@ -31,13 +31,33 @@ func Backup(ctx context.Context, dir, path string) (*archive.Summary, error) {
 	}
 	summary, err := backupTo(ctx, dir, f)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(f.Name(), path) // unlike a rename, this never replaces a file that was created meanwhile
+		err = publish(f.Name(), path)
 	}
-	err = errors.Join(err, os.Remove(f.Name()))
+	if left := os.Remove(f.Name()); !errors.Is(left, os.ErrNotExist) {
+		err = errors.Join(err, left)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return summary, atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// publish gives a complete file its name, unless a file of that name was created meanwhile. A link
+// does that in one step, but some file systems, such as FAT, have no links. There an empty file
+// reserves the name, and the rename replaces it.
+func publish(draft, path string) error {
+	err := os.Link(draft, path)
+	if err == nil || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	reserved, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(reserved.Close(), os.Rename(draft, path)); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 func backupTo(ctx context.Context, dir string, f *os.File) (*archive.Summary, error) {
