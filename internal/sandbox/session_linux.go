@@ -160,6 +160,9 @@ func (s *session) await(ctx context.Context) error {
 	becomes := false
 	for {
 		r, sockets, err := s.receive()
+		if ctx.Err() != nil || r.Sockets == "" {
+			_ = closeFiles(sockets) // nothing was written to them
+		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -228,7 +231,7 @@ func (s *session) receive() (jail.Report, []*os.File, error) {
 	}
 	r, ok := jail.DecodeReport(text[:n])
 	if !ok {
-		return jail.Report{}, nil, errors.New("its report cannot be decoded")
+		return jail.Report{}, nil, errors.Join(errors.New("its report cannot be decoded"), closeFiles(files))
 	}
 	return r, files, nil
 }
@@ -262,7 +265,7 @@ func (s *session) serve(sockets []*os.File) error {
 		Take: s.descriptors.Take, Give: s.descriptors.Give})
 	for i, f := range sockets {
 		if err := s.serveOne(i, f); err != nil {
-			return err
+			return errors.Join(err, closeFiles(sockets[i+1:]))
 		}
 	}
 	return nil
