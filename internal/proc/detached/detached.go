@@ -8,6 +8,7 @@ package detached
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,9 @@ func (d Daemon) Start(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded): // the pipe's deadline, which may pass before that of ctx
+		<-ctx.Done()
+		return context.Cause(ctx)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -142,7 +146,8 @@ func Beside(name, path string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	if self, err := os.Executable(); err == nil {
+	self, err := os.Executable()
+	if err == nil {
 		if real, err := filepath.EvalSymlinks(self); err == nil {
 			self = real
 		}
@@ -155,7 +160,7 @@ func Beside(name, path string) (string, error) {
 			return at, nil
 		}
 	}
-	return "", fmt.Errorf("there is no program %s, neither beside this one nor on PATH", name)
+	return "", fmt.Errorf("there is no program %s, neither beside %s nor on PATH: install both into one directory", name, cmp.Or(self, "this program"))
 }
 
 func isProgram(path string) bool {
