@@ -25,7 +25,7 @@ type Follower struct {
 // number of lines that Follow itself returns.
 func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
 	f := &Follower{store: s, path: s.File(dialect, name)}
-	lines, _, err := s.readFrom(rotatedPath(f.path), 0)
+	lines, err := s.readAll(rotatedPath(f.path))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,26 +50,43 @@ func (f *Follower) Next(ctx context.Context) ([]Line, error) {
 	}
 }
 
-// poll reads new lines. If a new file was begun, the rest of the old one comes first.
+// poll reads new lines. If a new file was begun, the rest of the old one comes first. Each file is
+// compared after it was opened, because it may be rotated at any moment.
 func (f *Follower) poll() ([]Line, error) {
-	now, err := os.Stat(f.path)
+	file, now, err := open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer file.Close()
 	var rest []Line
 	if f.file != nil && !os.SameFile(f.file, now) {
-		if old, err := os.Stat(rotatedPath(f.path)); err == nil && os.SameFile(old, f.file) {
-			if rest, _, err = f.store.readFrom(rotatedPath(f.path), f.offset); err != nil {
-				return nil, err
-			}
+		if rest, err = f.rotated(); err != nil {
+			return nil, err
 		}
 		f.offset = 0
 	}
 	f.file = now
-	lines, end, err := f.store.readFrom(f.path, f.offset)
+	lines, end := f.store.read(file, now, f.offset)
 	f.offset = end
-	return append(rest, lines...), err
+	return append(rest, lines...), nil
+}
+
+// rotated reads the rest of the file that was read so far, if it is the one that was rotated last.
+func (f *Follower) rotated() ([]Line, error) {
+	file, info, err := open(rotatedPath(f.path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if !os.SameFile(info, f.file) {
+		return nil, nil
+	}
+	lines, _ := f.store.read(file, info, f.offset)
+	return lines, nil
 }

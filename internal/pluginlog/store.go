@@ -135,7 +135,7 @@ func rotate(path string) (err error) {
 func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	var all []Line
 	for _, path := range []string{rotatedPath(s.File(dialect, name)), s.File(dialect, name)} {
-		lines, _, err := s.readFrom(path, 0)
+		lines, err := s.readAll(path)
 		if err != nil {
 			return nil, err
 		}
@@ -144,21 +144,34 @@ func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
 	return all[max(0, len(all)-most):], nil
 }
 
-// readFrom reads the complete lines of a file after an offset. A file that does not exist has no
-// lines.
-func (s *Store) readFrom(path string, offset int64) (lines []Line, end int64, err error) {
-	f, err := os.Open(path)
+// readAll reads the complete lines of a file. A file that does not exist has no lines.
+func (s *Store) readAll(path string) ([]Line, error) {
+	f, info, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, offset, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, offset, err
+		return nil, err
 	}
 	defer f.Close()
+	lines, _ := s.read(f, info, 0)
+	return lines, nil
+}
+
+func open(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, offset, err
+		return nil, nil, errors.Join(err, f.Close())
 	}
+	return f, info, nil
+}
+
+// read reads the complete lines of an open file after an offset, and returns where they end.
+func (s *Store) read(f *os.File, info os.FileInfo, offset int64) (lines []Line, end int64) {
 	text := make([]byte, min(max(info.Size()-offset, 0), 2*maxFile)) // limited, because a file that could not be rotated grows
 	n, _ := f.ReadAt(text, offset)                                   // the end of the file is not an error
 	text = text[:n]
@@ -171,5 +184,5 @@ func (s *Store) readFrom(path string, offset int64) (lines []Line, end int64, er
 		l.Text = s.clean(l.Text)
 		lines = append(lines, l)
 	}
-	return lines, offset + int64(whole), nil
+	return lines, offset + int64(whole)
 }
