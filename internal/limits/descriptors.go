@@ -66,8 +66,7 @@ type TooManyError struct{ limit int }
 
 // Error returns the reason with the limit.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("the plugins together would take more than %d file descriptors of the host, a quarter of its limit; raise that with ulimit -n",
-		e.limit)
+	return fmt.Sprintf("the plugins together would take more than %d file descriptors of the host, a quarter of its limit", e.limit)
 }
 
 // Fix returns the command that raises the limit.
