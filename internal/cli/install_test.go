@@ -69,6 +69,16 @@ func TestUnit(t *testing.T) {
 			t.Error("no error")
 		}
 	})
+	t.Run("a variable that cannot be written does not keep a service installed", func(t *testing.T) {
+		odd := &app{IO: newConsole(t).IO}
+		odd.Environ = []string{"HOME=/home/me", "PATH=/bin:/a\nb"}
+		if _, err := odd.unit("linux", dirs, command); err == nil {
+			t.Error("the service was planned")
+		}
+		if u, err := odd.unit("linux", dirs, nil); err != nil || u.path == "" {
+			t.Errorf("%+v, %v", u, err)
+		}
+	})
 	t.Run("a file of another program is not overwritten", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "patchbay.service")
 		if err := writeUnit(unit{path: path, text: "# " + installed + "\n1"}); err != nil {

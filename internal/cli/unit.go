@@ -35,11 +35,12 @@ type unit struct {
 // installed marks a file as ours. Files without it are not overwritten.
 const installed = "written by patchbay serve, with its install flag"
 
-// unit returns the service for a system.
+// unit returns the service for a system. If command is nil, the service is one that install wrote:
+// only its paths and commands are used.
 func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error) {
 	env, keys := a.keptEnvironment()
 	for _, text := range append(append(slices.Clone(command), env...), keys...) {
-		if strings.ContainsFunc(text, unicode.IsControl) {
+		if command != nil && strings.ContainsFunc(text, unicode.IsControl) {
 			return unit{}, usage("remove the control characters", "a service cannot contain control characters: %q", text)
 		}
 	}
