@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // manifestFile is the file that makes a directory an agent.
@@ -61,12 +63,22 @@ func readFile(path string) ([]byte, error) {
 	return document.Read(f, path)
 }
 
-// unreadable returns the error for a file that cannot be read. It names the path only once.
+// unreadable returns the error for a manifest, or a directory of agents, that cannot be read. It
+// names the path only once.
 func unreadable(path string, err error) error {
+	p := document.Problem{File: path, Message: err.Error()}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		err = e.Err
+		p.Message = e.Err.Error()
 	}
-	return &document.Error{Problems: []document.Problem{{File: path, Message: err.Error()}}}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		p.Fix = program.ReadFix(path)
+	case errors.Is(err, plainfile.ErrKind):
+		p.Fix = "put a file in its place, or remove " + program.Quote(filepath.Dir(path))
+	case errors.Is(err, syscall.ENOTDIR):
+		p.Fix = "move this file away, or remove its path from [jobs] dirs"
+	}
+	return &document.Error{Problems: []document.Problem{p}}
 }
 
 func tooManyAgents(dir string) error {

@@ -3,11 +3,13 @@ package job
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
@@ -106,16 +108,25 @@ func TestLoadDirs(t *testing.T) {
 	})
 	t.Run("a directory that is a file is broken", func(t *testing.T) {
 		path := writeFile(t, filepath.Join(t.TempDir(), "file"), "")
-		if l := LoadDirs([]string{path}); len(l.Broken) != 1 || l.Broken[0].Path != path {
-			t.Errorf("got %v", l)
+		l := LoadDirs([]string{path})
+		if len(l.Broken) != 1 || l.Broken[0].Path != path {
+			t.Fatalf("got %v", l)
 		}
+		wantFix(t, l.Broken[0].Err, "move this file away")
 	})
 	t.Run("a manifest that is a directory is broken", func(t *testing.T) {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, "a", manifestFile, "x"), "")
-		if l := LoadDirs([]string{dir}); len(l.Broken) != 1 || !strings.HasSuffix(l.Broken[0].Err.Error(), ": not a regular file") {
-			t.Errorf("got %v", l)
+		l := LoadDirs([]string{dir})
+		if len(l.Broken) != 1 || !strings.Contains(l.Broken[0].Err.Error(), ": not a regular file") {
+			t.Fatalf("got %v", l)
 		}
+		wantFix(t, l.Broken[0].Err, "or remove "+filepath.Join(dir, "a"))
+	})
+	t.Run("a manifest that may not be read is broken", func(t *testing.T) {
+		path := filepath.Join("agents", "a", manifestFile)
+		denied := &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES} // root may read every file
+		wantFix(t, unreadable(writeFile(t, filepath.Join(t.TempDir(), path), ""), denied), "chmod u+r ")
 	})
 	t.Run("a huge manifest is broken", func(t *testing.T) {
 		dir := t.TempDir()
@@ -243,5 +254,14 @@ func TestKeep(t *testing.T) {
 				before = l
 			}
 		})
+	}
+}
+
+// wantFix checks that one problem has a fix that contains some text.
+func wantFix(t *testing.T, err error, text string) {
+	t.Helper()
+	bad, ok := errors.AsType[*document.Error](err)
+	if !ok || len(bad.Problems) != 1 || !strings.Contains(bad.Problems[0].Fix, text) {
+		t.Errorf("%v: the fix does not say %q", err, text)
 	}
 }

@@ -100,7 +100,7 @@ func ExaminePlace(place string) []Problem {
 	default:
 		p := Problem{Path: place, Message: unlisted + Cause(err).Error()}
 		if info, statErr := os.Stat(place); errors.Is(err, fs.ErrPermission) {
-			p.Fix = "chmod u+rx " + program.Quote(place)
+			p.Fix = program.ReadFix(place)
 		} else if statErr == nil && !info.IsDir() {
 			p.Fix = "move this file away, and make a directory in its place"
 		}
@@ -134,10 +134,7 @@ func unreadFix(file string, err error) string {
 	case errors.Is(err, plainfile.ErrKind):
 		return "put a file in its place, or reinstall the plugin"
 	case errors.Is(err, fs.ErrPermission):
-		if _, err := os.Stat(file); err != nil { // its directory may not be entered
-			return "chmod u+rx " + program.Quote(filepath.Dir(file))
-		}
-		return "chmod u+r " + program.Quote(file)
+		return program.ReadFix(file)
 	}
 	return ""
 }

@@ -188,6 +188,18 @@ func fromError(err error, path string) (why, fix string) {
 	return err.Error(), ""
 }
 
+// ReadFix returns a command that lets the user read a file or a directory that cannot be read.
+func ReadFix(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil: // a directory on the way may not be entered
+		return "chmod u+rx " + Quote(closedParent(path))
+	case info.IsDir():
+		return "chmod u+rx " + Quote(path)
+	}
+	return "chmod u+r " + Quote(path)
+}
+
 // Quote quotes a path so that it can be pasted into a shell.
 func Quote(path string) string {
 	safe := func(r rune) bool {
