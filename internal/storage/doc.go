@@ -3,7 +3,7 @@
 // enforces quotas. The engine stores the values durably.
 //
 //	Bucket.Put
-//	├─ entry.CheckKey, entry.CheckValue    bounds, UTF-8, valid JSON
+//	├─ entry.CheckKey, entry.CheckValue  bounds, UTF-8, valid JSON
 //	├─ Store.openBucket                  opens the engine when it is first used
 //	│  └─ moveOldLayout                  once for each bucket: moves keys of an earlier layout (layout.go)
 //	└─ Bucket.change                     one change of a plugin at a time in this process
