@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
-// TestAnAbortedResultIsWithheld: if a plugin's failure at tool.after aborts the call, the tool's own
-// error is withheld too.
+// TestAnAbortedResultIsWithheld: if a plugin's failure at tool.after aborts the call, the tool's
+// own error is withheld too.
 func TestAnAbortedResultIsWithheld(t *testing.T) {
 	aborted := errors.New("aborted")
 	host := ToolHost{
