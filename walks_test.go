@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -13,6 +14,7 @@ import (
 var (
 	quotedCode = regexp.MustCompile("`([^`]+)`")
 	qualified  = regexp.MustCompile(`^([A-Za-z]\w*)\.([A-Za-z]\w*)$`)
+	codeWord   = regexp.MustCompile(`[\w./-]*\w`)
 	sourceFile = regexp.MustCompile(`^(?:[\w.-]+/)*[\w.-]+\.go$`)
 )
 
@@ -34,6 +36,38 @@ func TestTheWalksAreTrue(t *testing.T) {
 	}
 }
 
+// TestTheCallTreesAreTrue: the call trees in doc.go files name functions, methods and files that
+// exist. Names of other modules, and variables of examples, are not checked.
+func TestTheCallTreesAreTrue(t *testing.T) {
+	known, named := declarations(t), 0
+	owners := make(map[string]bool) // packages by name, and the types of each directory: "DIR Type"
+	for _, f := range readRepository(t, ".go") {
+		owners[f.ast.Name.Name] = true
+		for _, decl := range f.ast.Decls {
+			for _, name := range declared(decl) {
+				owners[filepath.Dir(f.name)+" "+name] = owners[filepath.Dir(f.name)+" "+name] || !strings.HasSuffix(f.name, "_test.go")
+			}
+		}
+	}
+	for _, f := range readRepository(t, ".go") {
+		if filepath.Base(f.name) != "doc.go" {
+			continue
+		}
+		for _, name := range namesInTrees(f.ast.Doc.Text()) {
+			owner, _, _ := strings.Cut(name, ".")
+			if sourceFile.MatchString(name) || owners[owner] || owners[filepath.Dir(f.name)+" "+owner] {
+				named++
+				if !known[name] {
+					t.Errorf("%s: %s does not exist", f.name, name)
+				}
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("only %d names were found: the pattern is broken", named)
+	}
+}
+
 // TestWalksCanFail: a name that does not exist is reported. Other files, points and commands are
 // not taken for names of code.
 func TestWalksCanFail(t *testing.T) {
@@ -45,6 +79,9 @@ func TestWalksCanFail(t *testing.T) {
 	}
 	if got := namesIn("`Host.Fire` and `hook/call.go`, `config.toml`, `tool.before`, `patchbay tool call x`"); !slices.Equal(got, []string{"Host.Fire", "hook/call.go"}) {
 		t.Errorf("got %q", got)
+	}
+	if got := namesInTrees("Host.Text\n\n\tHost.Fire ─► tool.before  call.go: the hook\n"); !slices.Equal(got, []string{"Host.Fire", "call.go"}) {
+		t.Errorf("of a tree: %q", got)
 	}
 }
 
@@ -61,6 +98,17 @@ func namesIn(text string) []string {
 		case isPoint, slices.Contains([]string{".toml", ".md", ".json", ".yaml", ".lock", ".log"}, filepath.Ext(name)):
 		case qualified.MatchString(name):
 			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// namesInTrees returns the same names in the indented lines of a comment.
+func namesInTrees(comment string) []string {
+	var out []string
+	for line := range strings.Lines(comment) {
+		if strings.HasPrefix(line, "\t") {
+			out = append(out, namesIn("`"+strings.Join(codeWord.FindAllString(line, -1), "` `")+"`")...)
 		}
 	}
 	return out

@@ -9,9 +9,9 @@ import (
 // than a model can use at once.
 const MaxOutput = 256 << 10
 
-// Told returns a result as text for a model: the output, and the error if the output does not
-// contain it.
-func Told(r ToolResult) string {
+// TextForModel returns a result as text for a model: the output, and the error if the output does
+// not contain it.
+func TextForModel(r ToolResult) string {
 	text := CutMiddle(r.Output, MaxOutput)
 	if r.Error == "" || strings.Contains(text, r.Error) {
 		return text

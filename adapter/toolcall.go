@@ -154,6 +154,7 @@ func (c *ToolCall) after(ctx context.Context, was ToolResult) (ToolResult, error
 	}
 	out, fields, err := c.fire(ctx, hook.ToolAfter, outcome)
 	if err != nil {
+		c.Failure = nil // the plugins at tool.after may have withheld it
 		return ToolResult{}, err
 	}
 	if out.Verdict == hook.Deny {

@@ -164,8 +164,11 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 func (b *Bus) Listens(ctx context.Context, p Point) bool { return len(takingPart(ctx, b.Hooks(p))) > 0 }
 
 // Alters reports whether any hook that takes part at p, given the choice in ctx, can change the
-// outcome of an event. An observer can do so only by failing.
+// outcome of an event. An observer can do so only by failing. At a Notify point no hook can.
 func (b *Bus) Alters(ctx context.Context, p Point) bool {
+	if spec := b.spec(p); spec == nil || spec.Mode == Notify {
+		return false
+	}
 	return slices.ContainsFunc(takingPart(ctx, b.Hooks(p)), (*Hook).alters)
 }
 

@@ -415,14 +415,15 @@ func TestAlters(t *testing.T) {
 	var b Bus
 	if err := b.Set([]Hook{
 		{Plugin: "archive", Dialect: "dotagent", Point: TurnFinal, Observer: true},
-		{Plugin: "guarded", Dialect: "dotagent", Point: TurnDone, Observer: true, OnFailure: ActionDeny},
+		{Plugin: "guarded", Dialect: "dotagent", Point: ToolAfter, Observer: true, OnFailure: ActionDeny},
+		{Plugin: "told", Dialect: "python", Point: TurnDone, OnFailure: ActionDeny},
 		{Plugin: "shout", Dialect: "python", Point: ModelReply},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	all := t.Context()
 	without := WithChoice(all, Choice{Dialect: "python", Plugins: []string{}})
-	if b.Alters(all, TurnFinal) || !b.Alters(all, TurnDone) || !b.Alters(all, ModelReply) || b.Alters(without, ModelReply) || b.Alters(all, TurnInput) {
+	if b.Alters(all, TurnFinal) || !b.Alters(all, ToolAfter) || b.Alters(all, TurnDone) || !b.Alters(all, ModelReply) || b.Alters(without, ModelReply) || b.Alters(all, TurnInput) {
 		t.Error("only a hook that takes part, and whose answer or failure counts, alters an event")
 	}
 	if new(Bus).Alters(all, ModelReply) {

@@ -85,7 +85,7 @@ func (c *toolCall) pending() *ToolUse {
 // record stores the result of the call.
 func (c *toolCall) record(result ToolResult, took time.Duration) {
 	c.use.Name, c.use.Arguments, c.use.ResolvedBy = c.Call.Name, c.Call.Arguments, c.ResolvedBy
-	c.use.Result, c.use.Success, c.use.Error = adapter.Told(result), result.Success, ""
+	c.use.Result, c.use.Success, c.use.Error = adapter.TextForModel(result), result.Success, ""
 	if !result.Success {
 		c.use.Error = or(result.Error, result.Output)
 	}

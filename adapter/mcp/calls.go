@@ -110,7 +110,7 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 		}
 		s.log.Warn("a tool's result is not valid MCP, and is passed on as text", "tool", call.Call.Name, "err", err)
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: adapter.Told(r)}}, IsError: !r.Success}, nil
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: adapter.TextForModel(r)}}, IsError: !r.Success}, nil
 }
 
 // withoutServerName removes the server's name from the metadata of a result: to the client we are

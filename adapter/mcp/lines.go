@@ -23,13 +23,13 @@ type lines struct {
 
 	rest []byte // of a line that did not fit into the buffer of Read's caller
 
-	mu   sync.Mutex    // protects the fields below
-	open int           // requests without an answer
-	none chan struct{} // closed when open reaches zero; nil: no goroutine waits
+	mu   sync.Mutex     // protects the fields below
+	open map[string]int // how many requests have no answer yet, by their ids; there is no entry for 0
+	none chan struct{}  // closed when open becomes empty; nil: no goroutine waits
 }
 
 func newLines(in io.Reader, out io.Writer) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out}
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out, open: make(map[string]int)}
 }
 
 // Read returns one line, or a part of it.
@@ -66,10 +66,16 @@ func (l *lines) count(line []byte, by int) {
 	if isRequest != (by > 0) || method == "subscriptions/listen" { // it is never answered
 		return
 	}
+	id := string(o.Get("id"))
+	if text, ok := rawjson.Unquote(o.Get("id")); ok {
+		id = string(rawjson.String(text)) // the answer may escape it differently
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open = max(0, l.open+by)
-	if l.open == 0 && l.none != nil {
+	if l.open[id] += by; l.open[id] <= 0 { // below 0: the request was not counted
+		delete(l.open, id)
+	}
+	if len(l.open) == 0 && l.none != nil {
 		close(l.none)
 		l.none = nil
 	}
@@ -78,7 +84,7 @@ func (l *lines) count(line []byte, by int) {
 // awaitAnswers waits until all requests are answered, at most for lastGrace.
 func (l *lines) awaitAnswers() {
 	l.mu.Lock()
-	if l.open == 0 {
+	if len(l.open) == 0 {
 		l.mu.Unlock()
 		return
 	}

@@ -21,12 +21,23 @@ type hostChange struct {
 // shown holds the definitions that clients see, by kind and name.
 type shown map[Kind]map[string][]byte
 
-// queueChange queues a change. If the queue is full, the change is dropped. The next change of
-// tools or offers that is queued updates all of them.
+// queueChange queues a change. If the queue is full, a change of a resource's content is dropped. A
+// change of tools or offers takes the place of the oldest change, because it updates all tools and
+// offers.
 func (s *Server) queueChange(kind Kind, uri string) {
-	select {
-	case s.changes <- hostChange{kind, uri}:
-	default:
+	for {
+		select {
+		case s.changes <- hostChange{kind, uri}:
+			return
+		default:
+		}
+		if kind == Resource {
+			return
+		}
+		select {
+		case <-s.changes:
+		default:
+		}
 	}
 }
 
@@ -98,6 +109,7 @@ func (s *Server) ifNew(kind Kind, name string, definition []byte, n hostChange, 
 	}
 	return func() {
 		if err := recoverPanic(do); err != nil {
+			s.remove(kind, name) // clients would see the earlier definition
 			s.log.Warn("not offered to MCP clients", "kind", kind, "name", name, "err", err)
 		}
 	}

@@ -46,7 +46,7 @@ func (c *Core) observeMCP(e mcp.Event) {
 	event := chat.Event{Type: chat.Point, Session: e.Session, Turn: e.Call, Time: time.Now(), Outcome: e.Outcome}
 	if e.Outcome == nil {
 		event.Type = chat.ToolFinished
-		event.Tool = &chat.ToolUse{Name: e.Tool.Call.Name, Arguments: e.Tool.Call.Arguments, CallID: e.Call, Result: adapter.Told(e.Result),
+		event.Tool = &chat.ToolUse{Name: e.Tool.Call.Name, Arguments: e.Tool.Call.Arguments, CallID: e.Call, Result: adapter.TextForModel(e.Result),
 			Success: e.Result.Success, ResolvedBy: e.Tool.ResolvedBy, Error: e.Result.Error}
 	}
 	c.observer(nil)(event)

@@ -7,12 +7,12 @@
 // [hook.Error], and does not decide what the failure does to the event. The hook's OnFailure
 // decides that if it is set, and otherwise [Failures].
 //
-//	Dialect.Find         reads files and manifests; starts nothing
-//	Dialect.Open         starts the process, makes the handshake
-//	  Plugin.Hooks       one hook.Hook per native hook, which the host registers
-//	  Plugin.CallTool    [ToolCaller], if it has tools
-//	  Plugin.CallMethod  [MethodCaller], if it has methods
-//	Plugin.Close         ends the plugin as the protocol demands, then stops its process
+//	Dialect.Find                 reads files and manifests; starts nothing
+//	Dialect.Open                 starts the process, makes the handshake
+//	  Plugin.Hooks               one hook.Hook per native hook, which the host registers
+//	  ToolCaller.CallTool        if the plugin has tools
+//	  MethodCaller.CallMethod    if the plugin has methods
+//	Plugin.Close                 ends the plugin as the protocol demands, then stops its process
 //
 // The package also has what several protocols do in the same way: folders and manifests (found.go),
 // a plugin's environment (env.go), tables of hooks at points (spot.go), values of a payload

@@ -6,7 +6,7 @@
 // that the plugin can be built and tested without a network.
 //
 //	Make              newplugin.go   turns a request into a plan: files, and the commands to type next
-//	  check           names.go       checks the name by the rule of the dialect
+//	  CheckName       names.go       checks the name by the rule of the dialect
 //	  files           templates.go   fills in the templates of the pair
 //	  sdkFiles        sdk.go         the copy of an SDK
 //	  next            next.go        test, dev, install, use

@@ -11,7 +11,7 @@
 //	Dispatch.Send ─► enqueue ─► sendLine     for each route; one goroutine for each line, so that messages stay in order
 //	                             └► deliver
 //	                                ├► Limiter.Allow        rate_limit_minutes, and how many were held back
-//	                                ├► Notifier.Send        the driver, below
+//	                                ├► Sender.Send          the driver, below
 //	                                └► Limiter.RecordSent   only a message that was sent counts
 //
 //	Read | New ─► settings ─► expand         reads every key by name; replaces ${NAME} in every string

@@ -5,7 +5,7 @@
 //	Compile              compile.go    checks the size, then takes the steps below
 //	  badNumbers         number.go     numbers too long to compute with
 //	  newIndex           index.go      all schemas: their addresses, anchors, drafts
-//	  checkSchema        meta.go       each keyword has the shape that its draft demands
+//	  metaCheck          meta.go       each keyword has the shape that its draft demands
 //	    shapeOf          draft.go      the keywords of each draft
 //	    patternEngine    pattern.go    regular expressions of ECMAScript
 //	  builder            build.go      a node for each schema that is used

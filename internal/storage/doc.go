@@ -3,11 +3,11 @@
 // enforces quotas. The engine stores the values durably.
 //
 //	Bucket.Put
-//	├─ entry.Check…            bounds, UTF-8, valid JSON
-//	├─ Store.openBucket        opens the engine when it is first used
-//	│  └─ moveOldLayout        once for each bucket: moves keys of an earlier layout (layout.go)
-//	└─ Bucket.change           one change of a plugin at a time in this process
-//	   └─ Bucket.put           reads the old value, then
-//	      ├─ Bucket.reserve    reserves quota, on a record that all processes share (quota.go)
-//	      └─ engine.Bucket     writes the value if the old one is still there
+//	├─ entry.CheckKey, entry.CheckValue  bounds, UTF-8, valid JSON
+//	├─ Store.openBucket                  opens the engine when it is first used
+//	│  └─ moveOldLayout                  once for each bucket: moves keys of an earlier layout (layout.go)
+//	└─ Bucket.change                     one change of a plugin at a time in this process
+//	   └─ Bucket.put                     reads the old value, then
+//	      ├─ Bucket.reserve              reserves quota, on a record that all processes share (quota.go)
+//	      └─ engine.Bucket               writes the value if the old one is still there
 package storage
