@@ -87,11 +87,11 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz bench soak test-hosts test-mcp test-web test-api release release-version clean
+.PHONY: help build test tools check fmt vet static lean platforms others modules lint fuzz bench soak test-hosts test-mcp test-web test-api release release-version clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-jail for quicker sandboxes
 	go build -trimpath -o bin/ ./cmd/...
@@ -241,8 +241,8 @@ soak: ## one daemon under load for SOAK, then every repetition and crash after c
 		go test ./internal/engine -run 'TestFollowMissesNothing|TestPullHoldsAll' -count $(SOAK_LOSSES) -timeout 60m; \
 	fi
 	@if (( $(SOAK_RERUNS) )); then \
-		echo 'go test -run Again: tests again as root and nobody, in /tmp and outside of it'; \
-		PATCHBAY_RERUN_ALL=1 go test ./... -run 'Again$$' -count 1 -timeout 60m; \
+		echo 'go test -run Again, AsNobody: tests again as root and nobody, in /tmp and outside of it'; \
+		PATCHBAY_RERUN_ALL=1 go test ./... -run '(Again|AsNobody)$$' -count 1 -timeout 60m; \
 	fi
 	@if (( $(SOAK_TESTS) )); then \
 		echo 'go test -race ./...: every repetition that .ci/run leaves out'; \
