@@ -197,7 +197,8 @@ fuzz: ## every fuzz target, FUZZ_TIME inputs each
 	for package in $(FUZZ_PACKAGES); do \
 		go -C "$$package" test -c -fuzz . -o "$$work/fuzz.test" .; \
 		cache="$(FUZZ_CACHE)/$$(go -C "$$package" list .)"; \
-		for target in $$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz'); do \
+		targets="$$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz')"; \
+		for target in $$targets; do \
 			echo "$$target in $$package"; \
 			(cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZ_TIME) \
 				-test.fuzzminimizetime 10x $(if $(FUZZ_WORKERS),-test.parallel $(FUZZ_WORKERS)) -test.fuzzcachedir "$$cache" >"$$work/log" 2>&1 </dev/null) || { \
