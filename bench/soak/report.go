@@ -173,8 +173,8 @@ func (r *Report) checkGrowth(list []reading) {
 	grows("data on disk is bounded", " MB", diskGrowth, diskAllowed, func(v reading) float64 { return v.Disk })
 }
 
-// end stops the daemon, and checks its exit code, its log, and that no process is left.
-func (r *Report) end(d *drive.Daemon) {
+// checkEnd stops the daemon, and checks its exit code, its log, and that no process is left.
+func (r *Report) checkEnd(d *drive.Daemon) {
 	err := d.Stop()
 	r.check("the daemon ended by itself, with exit code 0", err == nil, "%s", strings.TrimPrefix(because(err), ": "))
 	left, err := drive.Left(d.Home)

@@ -28,7 +28,7 @@ type sampler struct {
 
 func (s *sampler) sample(ctx context.Context) {
 	for ctx.Err() == nil {
-		if r, err := s.look(context.WithoutCancel(ctx)); err != nil {
+		if r, err := s.read(context.WithoutCancel(ctx)); err != nil {
 			s.ledger.fault("no sample", "%v", err)
 		} else {
 			s.mu.Lock()
@@ -39,7 +39,7 @@ func (s *sampler) sample(ctx context.Context) {
 	}
 }
 
-func (s *sampler) look(ctx context.Context) (r reading, err error) {
+func (s *sampler) read(ctx context.Context) (r reading, err error) {
 	if r.Sample, err = s.daemon.Sample(ctx); err != nil {
 		return r, err
 	}

@@ -35,7 +35,7 @@ func (w *watcher) watch(ctx context.Context) {
 		}
 		after := w.last.Load()
 		err := w.client.Follow(ctx, &after, func(e drive.Event) error {
-			w.take(e)
+			w.compare(e)
 			if stay--; stay == 0 {
 				return drive.ErrEnough
 			}
@@ -52,8 +52,8 @@ func (w *watcher) watch(ctx context.Context) {
 	}
 }
 
-// take compares an event with the one before and with what other followers saw.
-func (w *watcher) take(e drive.Event) {
+// compare compares an event with the one before and with what other followers saw.
+func (w *watcher) compare(e drive.Event) {
 	if e.ID == 0 {
 		w.ledger.fault("gap told", "%s after %d: %s %.200s", w.name, w.last.Load(), e.Kind, e.Data)
 		return
