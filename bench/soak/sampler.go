@@ -22,7 +22,7 @@ type sampler struct {
 	ledger *ledger
 	every  time.Duration
 
-	mu   sync.Mutex // protects all
+	mu   sync.Mutex // protects list
 	list []reading
 }
 

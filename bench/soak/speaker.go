@@ -30,8 +30,8 @@ type speaker struct {
 	watchers []*watcher
 }
 
-// speak sends messages until ctx ends. Then it finishes the current turn and compares the
-// transcript.
+// speak holds one conversation after another until ctx ends. Then it finishes the current turn,
+// compares the transcript and deletes the session.
 func (s *speaker) speak(ctx context.Context) {
 	for session := 0; ctx.Err() == nil; session++ {
 		if err := s.converse(ctx, session); err != nil {

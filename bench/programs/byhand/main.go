@@ -1,4 +1,4 @@
-// Command byhand is the plugin of programs/sdk, written without the SDK, as somebody would write it
+// Command byhand is the plugin of programs/sdk, written without the SDK, as an author would write it
 // with encoding/json, for scaffold and for kaged.
 package main
 
