@@ -154,8 +154,8 @@ func (s *soak) checkRuns(ctx context.Context, r *Report) {
 	r.check("the agent ran once for each minute", err == nil && len(ticks) >= wanted, "%d runs%s", len(ticks), because(err))
 }
 
-// checkGrowth compares the last quarter of the time with the second. In the first quarter the daemon
-// gets warm.
+// checkGrowth compares the last quarter of the time with the second. In the first quarter the
+// daemon gets warm.
 func (r *Report) checkGrowth(list []reading) {
 	if length := time.Duration(r.Seconds * float64(time.Second)); length < 4*shortestQuarter || len(list) < fewestReadings {
 		r.check("memory, descriptors and disk are flat", true, "not judged: it needs at least %v and %d readings; there were %v and %d",

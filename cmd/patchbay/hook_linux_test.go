@@ -106,8 +106,8 @@ func (h *hookHome) installGuard(config string) {
 	}
 }
 
-// awaitGuard waits until the guard has answered in a project. A busy machine may start it too slowly;
-// then it is left out at first.
+// awaitGuard waits until the guard has answered in a project. On a busy machine the guard may start
+// too slowly, and is then left out at first.
 func (h *hookHome) awaitGuard(project string) {
 	h.t.Helper()
 	h.until("the guard answers", func() bool {
