@@ -36,12 +36,12 @@ LONG := ./internal/sandbox ./internal/engine ./internal/daemon ./internal/plugin
 # in other packages.
 UNRACED := ./cmd/patchbay ./internal/sandbox/escape ./faults ./internal/conformance ./examples
 
-# A test that its package skips under the race detector for the same reason. It runs without the
-# detector.
+# A test that skips itself under the race detector for the same reason. make test runs it without
+# the detector.
 CROWDED := ./internal/sandbox -run TestAsNobody
 
-# How many packages are tested at once under the race detector, and how many beside them without
-# it. The tests mostly wait for processes and clocks: the slow ones use a sixth to a half of one
+# How many packages are tested at once under the race detector, and how many at the same time
+# without it. The tests mostly wait for processes and clocks: the slow ones use a sixth to a half of one
 # core.
 TEST_PACKAGES ?= 3
 UNRACED_PACKAGES ?= 2
@@ -49,12 +49,12 @@ UNRACED_PACKAGES ?= 2
 # -vet=off: make check runs vet. -parallel: parallel tests mostly wait.
 TEST_ALWAYS := -vet=off -parallel 4 -timeout $(TEST_TIMEOUT)
 
-# Without this the race detector sleeps for a second at the end of every process.
+# Without this setting the race detector sleeps for a second at the end of every process.
 export GORACE ?= atexit_sleep_ms=0
 
 BENCH_FLAGS ?=
 
-# Separate modules: the SDK for plugins in Go, and an example plugin that uses it.
+# Modules of their own: the SDK for plugins in Go, and an example plugin that uses it.
 SDK := sdk/go examples/sdk-go
 
 # SOAK is how long one daemon runs under load. The numbers say how often rare faults are tried:
@@ -87,11 +87,11 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz bench soak test-hosts test-mcp test-web test-api release release-version clean
+.PHONY: help build test tools check fmt vet static lean platforms others modules lint fuzz bench soak test-hosts test-mcp test-web test-api release release-version clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-jail for quicker sandboxes
 	go build -trimpath -o bin/ ./cmd/...
@@ -163,7 +163,8 @@ lean: ## the linker drops methods without callers: docs/decisions/0017-what-the-
 	[[ -s "$$dir/links" ]] || { echo "the linker printed no dependencies: does it still have -dumpdep?"; exit 1; }; \
 	if grep -o '^[^ ]* <[^>]*ReflectMethod[^>]*>' "$$dir/links" | sort -u | grep .; then echo "because of these the linker keeps every exported method"; exit 1; fi
 
-# Not part of .ci/run, of which it would take a quarter of the time. Run it before a release.
+# Not part of .ci/run, because it would take a quarter of the time of .ci/run. Run it before a
+# release.
 platforms: ## build and vet for the other systems, tests included
 	@for platform in $(PLATFORMS); do \
 		echo "build and vet for $$platform"; \
@@ -190,14 +191,15 @@ modules: ## go.mod and go.sum are tidy, and the modules have the checksums in go
 lint: ## golangci-lint; slow the first time, because it is compiled
 	go run $(GOLANGCI_LINT) run ./...
 
-# A package is built once for all its targets. Minimising is limited to ten inputs: our inputs are
+# The tests of a package are built once for all its fuzz targets. Minimising is limited to ten inputs: our inputs are
 # long, and minimising them would take all the time.
 fuzz: ## every fuzz target, FUZZ_TIME inputs each
 	@work="$$(mktemp -d)"; trap 'rm -rf "$$work"' EXIT; \
 	for package in $(FUZZ_PACKAGES); do \
 		go -C "$$package" test -c -fuzz . -o "$$work/fuzz.test" .; \
 		cache="$(FUZZ_CACHE)/$$(go -C "$$package" list .)"; \
-		for target in $$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz'); do \
+		targets="$$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz')"; \
+		for target in $$targets; do \
 			echo "$$target in $$package"; \
 			(cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZ_TIME) \
 				-test.fuzzminimizetime 10x $(if $(FUZZ_WORKERS),-test.parallel $(FUZZ_WORKERS)) -test.fuzzcachedir "$$cache" >"$$work/log" 2>&1 </dev/null) || { \
@@ -232,7 +234,7 @@ test-mcp: ## Patchbay as MCP server and as client, against the conformance suite
 
 # Not part of .ci/run. SOAK_FLAGS='-pause 100ms' leaves time for other work on the machine;
 # bin/patchbay-soak -help lists all flags.
-soak: ## one daemon under load for SOAK, then every repetition and crash after crash
+soak: ## one daemon under load for SOAK, then every test with all its repetitions, fuzzing, crashes
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-soak ./soak
 	bin/patchbay-soak -for $(SOAK) $(SOAK_FLAGS)
@@ -241,8 +243,8 @@ soak: ## one daemon under load for SOAK, then every repetition and crash after c
 		go test ./internal/engine -run 'TestFollowMissesNothing|TestPullHoldsAll' -count $(SOAK_LOSSES) -timeout 60m; \
 	fi
 	@if (( $(SOAK_RERUNS) )); then \
-		echo 'go test -run Again: tests again as root and nobody, in /tmp and outside of it'; \
-		PATCHBAY_RERUN_ALL=1 go test ./... -run 'Again$$' -count 1 -timeout 60m; \
+		echo 'go test -run Again, AsNobody: tests again as root and nobody, in /tmp and outside of it'; \
+		PATCHBAY_RERUN_ALL=1 go test ./... -run '(Again|AsNobody)$$' -count 1 -timeout 60m; \
 	fi
 	@if (( $(SOAK_TESTS) )); then \
 		echo 'go test -race ./...: every repetition that .ci/run leaves out'; \
@@ -266,8 +268,8 @@ test-hosts: build ## the real coding agents against a scripted model: needs npm,
 	fi
 	PATCHBAY_HOSTS=$(HOSTS) HOSTS_MATRIX=$(HOSTS_MATRIX) go test ./hosttest -count 1 -v -timeout 90m $(HOSTS_FLAGS)
 
-# Not part of .ci/run, because it needs npm; there the tests of package web check the committed
-# web/dist. WEBTEST_SCREENSHOTS=DIR keeps pictures of the pages.
+# Not part of .ci/run, because it needs npm. The tests of package web, which .ci/run runs, check the
+# committed web/dist. WEBTEST_SCREENSHOTS=DIR keeps pictures of the pages.
 test-web: ## build the web page again, compare it with web/dist, and visit its pages in Chromium; needs npm
 	@if command -v npm >/dev/null; then \
 		[ "$$(node --version)" = "v$$(cat web/.node-version)" ] || echo "test-web: this is Node $$(node --version); web/dist is built with v$$(cat web/.node-version)"; \

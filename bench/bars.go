@@ -11,7 +11,7 @@ type Bar struct {
 	Section string
 	Of      string  // the series measured
 	Over    string  // the series it is divided by; empty: the value itself counts
-	Less    string  // the series subtracted from both of them first; empty: none
+	Less    string  // the series that is subtracted from Of and Over first; empty: none
 	Limit   float64 // at most this, or, with AtLeast, at least
 	AtLeast bool
 }

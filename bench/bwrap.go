@@ -85,8 +85,8 @@ func preparedRuns(g *proc.Group, run func(context.Context) error, n int) turn {
 	}
 }
 
-// awaitSpare waits until a sandbox is built ahead, for at most spareWait. Too late is not an error:
-// the first call has none built ahead.
+// awaitSpare waits until a sandbox is built ahead, for at most spareWait. If there is none
+// then, that is no error: none is built ahead for the first two calls.
 func awaitSpare(ctx context.Context, g *proc.Group) error {
 	for end := time.Now().Add(spareWait); g.Spares() == 0 && time.Now().Before(end); {
 		if err := ctx.Err(); err != nil {

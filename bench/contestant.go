@@ -14,9 +14,9 @@ type Contestant interface {
 	// Open starts the plugin process and makes the protocol's handshake. If this contestant cannot
 	// take part on this machine, the error wraps errSkip.
 	Open(ctx context.Context) error
-	// Call sends the payload, a JSON object, and returns once the same object has come back;
-	// checkEcho compares the two. The in-flight section calls it from many goroutines at once, the
-	// others from one.
+	// Call sends the payload, a JSON object, waits for the answer, and checks it. For most
+	// contestants the answer is the same object, and checkEcho compares the two. The in-flight
+	// section calls Call from many goroutines at once, the other sections from one.
 	Call(ctx context.Context, payload []byte) error
 	// Close ends the plugin process and waits for it.
 	Close() error

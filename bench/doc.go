@@ -11,14 +11,15 @@
 // programs are (size, packages, and cold-build, which is measured only if --only names it), what a
 // daemon with nothing to do uses (idle), and how a cost grows with the number of messages,
 // sessions, keys, events or plugins (growth.go). Most sections about growth start a daemon and use
-// it over HTTP (package drive). With --old they do the same with an older daemon. Micro-benchmarks
-// are not here: they are Go benchmarks beside the code they measure. Numbers are not compared
-// across machines or days: a bar is a ratio between two things measured in turns, seconds apart, on
-// the same processor.
+// it over HTTP (package drive). With --old they do the same with an older daemon, in turns.
+// Micro-benchmarks are not here: they are Go benchmarks beside the code they measure. Numbers are
+// not compared across machines or days: most bars are ratios between two things measured in turns,
+// seconds apart, on the same processors. The others limit a size, a count or a time.
 //
-// Every contestant does the same work: it sends one JSON object, gets the same object back, and
-// compares the two. Most plugin processes are this program, executed again. The others are cat,
-// Python programs, and the small Go programs of programs.go.
+// In the sections call-300, call-64k, in-flight and allocs every contestant does the same work: it
+// sends one JSON object, gets an object back, and compares the two. Most plugin processes are this
+// program, executed again. The others are cat, programs in Python and JavaScript, and the small Go
+// programs of programs.go.
 //
 // The flow:
 //

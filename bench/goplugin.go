@@ -9,11 +9,11 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
-// goPlugin contains what the two go-plugin contestants share: the process and the handshake.
+// goPlugin is the part that the two go-plugin contestants share: the process and the handshake.
 // go-plugin listens on a Unix socket here and uses no TLS by default; logging is off on both sides.
 type goPlugin struct {
 	client *plugin.Client
-	echo   any // what the plugin's client side dispensed
+	echo   any // the client that go-plugin dispensed
 }
 
 // goPluginShake is the cookie by which go-plugin recognises its plugins; any shared value will do.

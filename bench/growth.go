@@ -29,8 +29,8 @@ const (
 	sectionDrops    = "drops"
 )
 
-// growthSections lists them. Those that use a daemon over HTTP measure an older one in turns with
-// it, if --old names one.
+// growthSections lists the sections about growth. Most of them measure two daemons in turns, the
+// current one and an older one, if --old names a program.
 func growthSections() []section {
 	return []section{
 		{sectionHistory, "One message over HTTP, to a session with so many earlier messages", "ms", 0, nameHistory(10), measureHistory},

@@ -54,19 +54,19 @@ func serveKaged(peer **wire.Peer, methods map[string]func(json.RawMessage) (json
 func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 	var entrants []entrant
 	for _, n := range []int{1, 16, 64} {
-		host, closeHost, err := kagedHost(ctx, n)
-		if err != nil {
-			return nil, err
+		host, closeHost, herr := kagedHost(ctx, n)
+		if herr != nil {
+			return nil, herr
 		}
-		defer func() { err = errors.Join(err, closeHost()) }()
+		defer func() { err = errors.Join(err, closeHost()) }() // the result of measureKaged
 		entrants = append(entrants, entrant{nameKaged(n), kagedTurn(host, n)})
 		for name, one := range map[string]func() Contestant{
 			nameBareEach(n): func() Contestant { return &bare{} },
 			namePeerEach(n): func() Contestant { return &wirePeer{serve: "peer"} },
 		} {
-			all, closeAll, err := openMany(ctx, n, one)
-			if err != nil {
-				return nil, err
+			all, closeAll, oerr := openMany(ctx, n, one)
+			if oerr != nil {
+				return nil, oerr
 			}
 			defer func() { err = errors.Join(err, closeAll()) }()
 			entrants = append(entrants, entrant{name, eachTurn(all)})

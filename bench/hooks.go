@@ -56,8 +56,11 @@ func measureHooks(ctx context.Context, e effort) (series []Series, err error) {
 	}
 	defer os.RemoveAll(dir)
 	hello, err := buildProgram(ctx, dir, "hello")
+	if errors.Is(err, errSkip) {
+		return skipAll(err.Error(), nameHookHello, nameHookOff, nameHookNone, nameHookGuard), nil
+	}
 	if err != nil {
-		return skipAll(err.Error(), nameHookHello), nil
+		return nil, err
 	}
 	thin := filepath.Join(filepath.Dir(e.program), "patchbay-hook")
 	if _, err := os.Stat(thin); err != nil {
@@ -72,11 +75,11 @@ func measureHooks(ctx context.Context, e effort) (series []Series, err error) {
 		name  string
 		guard bool
 	}{{nameHookNone, false}, {nameHookGuard, true}} {
-		home, end, err := hookHome(ctx, e.program, filepath.Join(dir, fmt.Sprint("home-", kind.guard)), kind.guard)
-		if err != nil {
-			return nil, err
+		home, end, herr := hookHome(ctx, e.program, filepath.Join(dir, fmt.Sprint("home-", kind.guard)), kind.guard)
+		if herr != nil {
+			return nil, herr
 		}
-		defer func() { err = errors.Join(err, end()) }()
+		defer func() { err = errors.Join(err, end()) }() // the result of measureHooks
 		entrants = append(entrants, entrant{kind.name, hookTurn(home, hook)})
 	}
 	others, absent := otherHooks(ctx, dir)

@@ -82,8 +82,9 @@ func (w *jobRig) mark(n int) <-chan struct{} {
 	return w.marks[n]
 }
 
-func (w *jobRig) tell(t job.Report) {
-	if t.Event != job.Success {
+// countSuccess counts a run that succeeded. It ignores all other reports.
+func (w *jobRig) countSuccess(r job.Report) {
+	if r.Event != job.Success {
 		return
 	}
 	w.mu.Lock()
@@ -118,54 +119,61 @@ func (w *jobRig) agent() *job.Manifest {
 }
 
 // run makes one run of every schedule. It calls at when the number of all runs so far reaches a
-// mark. tick counts from 1.
+// mark. tick counts from 1. A scheduler that ends before the last mark is an error.
 func (w *jobRig) run(ctx context.Context, m *job.Manifest, tick int, at func(n int), marks ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsAtOnceWait)
 	defer cancel()
 	if tick == 1 {
-		if err := w.see(ctx, w.scheduler(m, 0)); err != nil {
+		if err := w.showSchedules(ctx, w.scheduler(m, 0)); err != nil {
 			return err
 		}
 	}
-	ended := make(chan error, 1)
 	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
 	go func() { ended <- w.scheduler(m, time.Duration(tick)*jobsInterval).Run(inner) }() // by its clock every schedule is due
 	for _, n := range marks {
 		select {
 		case <-w.mark(n):
 			at(n)
-		case <-ctx.Done():
-			stop()
-			return errors.Join(fmt.Errorf("%d of %d runs were made", w.done, w.total), <-ended)
+		case err := <-ended: // also when ctx ends
+			return errors.Join(fmt.Errorf("the scheduler ended after %d of %d runs", w.made(), tick*w.total), err, ctx.Err())
 		}
 	}
 	stop()
 	return <-ended
 }
 
+// made returns how many runs have succeeded so far.
+func (w *jobRig) made() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.done
+}
+
 func (w *jobRig) scheduler(m *job.Manifest, ahead time.Duration) *job.Scheduler {
-	r := &job.Runner{Host: noHost{}, Store: w.store, Procs: w.procs, Environ: os.Environ(), Report: w.tell, Clock: aheadClock{ahead}}
+	r := &job.Runner{Host: noHost{}, Store: w.store, Procs: w.procs, Environ: os.Environ(), Report: w.countSuccess, Clock: aheadClock{ahead}}
 	return job.NewScheduler(r, func() []*job.Manifest { return []*job.Manifest{m} })
 }
 
-// see shows every schedule to the scheduler: only ticks after that are due.
-func (w *jobRig) see(ctx context.Context, s *job.Scheduler) error {
+// showSchedules runs a scheduler until it has seen every schedule: only ticks after that are due.
+func (w *jobRig) showSchedules(ctx context.Context, s *job.Scheduler) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(inner) }()
-	for ctx.Err() == nil {
+	for {
 		states, err := w.store.States(ctx)
-		if err != nil {
-			return err
-		}
-		if len(states) == w.total {
+		if err != nil || len(states) == w.total {
 			stop()
-			return <-ended
+			return errors.Join(err, <-ended)
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case err := <-ended: // also when ctx ends
+			return errors.Join(fmt.Errorf("the scheduler ended when it had seen %d of %d schedules", len(states), w.total), err, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	return ctx.Err()
 }
 
 // measureJobs times runs of true, from the queue to the record, and for comparison bare spawns of
@@ -187,6 +195,9 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 		runs.Rounds = append(runs.Rounds, []float64{millis(now.Sub(last)) / float64(total/10)})
 		last = now
 	}, marks...)
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
 	for range marks {
 		start := time.Now()
 		for range 20 {
@@ -196,7 +207,7 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 		}
 		bare.Rounds = append(bare.Rounds, []float64{millis(time.Since(start)) / 20})
 	}
-	return []Series{bare, runs}, errors.Join(err, w.close())
+	return []Series{bare, runs}, w.close()
 }
 
 // measureJobHeap measures the live heap after 2,500, 5,000 and 10,000 queued runs of the same

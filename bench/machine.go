@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine describes the machine that was measured.
+// Machine describes the machine on which the sections were measured.
 type Machine struct {
 	CPU    string   `json:"cpu"`
 	Cores  int      `json:"cores"`

@@ -22,7 +22,7 @@ import (
 const (
 	// envSection names the section that this process measures.
 	envSection = "BENCH_SECTION"
-	// envQuick says that it measures fewer rounds.
+	// envQuick says that this process measures fewer rounds.
 	envQuick = "BENCH_QUICK"
 	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one.
 	envProgram = "BENCH_PROGRAM"
@@ -89,9 +89,9 @@ func run(ctx context.Context, args []string) (Report, error) {
 	set.BoolVar(&f.json, "json", false, "print the report as JSON")
 	set.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` too")
 	set.StringVar(&f.program, "program", besideThis("patchbay"), "the patchbay `program` whose daemon is measured")
-	set.StringVar(&f.old, "old", "", "an older patchbay `program`, measured beside it in sections that use a daemon")
+	set.StringVar(&f.old, "old", "", "an older patchbay `program`, measured in turns with it in the sections command and idle, and most sections about growth")
 	set.StringVar(&f.source, "source", besideThis(".."), "the source `tree` whose programs are built")
-	set.StringVar(&f.oldSource, "old-source", "", "an older source `tree`, built beside it")
+	set.StringVar(&f.oldSource, "old-source", "", "an older source `tree`, whose programs are built too")
 	if err := set.Parse(args); err != nil {
 		return Report{}, err
 	}

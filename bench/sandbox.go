@@ -30,8 +30,8 @@ const (
 // benchHost is a name that exists only in the sandbox.
 const benchHost = "bench.test"
 
-// measureSandboxSpawn compares a process per call with one in a sandbox. To set up its namespaces,
-// mounts and filters, this program is started twice, for a short time.
+// measureSandboxSpawn compares a process per call with one in a sandbox. To set up the namespaces,
+// mounts and filters of a sandbox, this program is started twice, for a short time.
 func measureSandboxSpawn(ctx context.Context, e effort) ([]Series, error) {
 	path, err := exec.LookPath("cat")
 	if err != nil {
@@ -171,8 +171,8 @@ func (c *connector) turn(address string, n int) turn {
 	}
 }
 
-// serveConnections is the main function of that child. It reads one address a line, and answers
-// with milliseconds.
+// serveConnections is the main function of a connector's process. It reads one address a line, and
+// answers with milliseconds.
 func serveConnections() error {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

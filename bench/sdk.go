@@ -56,8 +56,11 @@ func measureSDK(ctx context.Context, e effort) ([]Series, error) {
 	}
 	defer os.RemoveAll(dir)
 	hand, err := buildProgram(ctx, dir, "byhand")
+	if errors.Is(err, errSkip) {
+		return skipAll(err.Error(), nameHandHook, nameSDKHook, nameHandTool, nameSDKTool, nameHandKaged, nameSDKKaged), nil
+	}
 	if err != nil {
-		return skipAll(err.Error(), nameHandHook, nameSDKHook), nil
+		return nil, err
 	}
 	const sdk = "github.com/patchbay-dev/patchbay/sdk/go"
 	own, err := buildProgram(ctx, dir, "sdk", "require "+sdk+" v0.0.0", "replace "+sdk+" => "+filepath.Join(e.source, "sdk/go"))

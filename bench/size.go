@@ -58,7 +58,7 @@ func buildOf(name string) []string {
 	return []string{"build", "-o", os.DevNull, "./" + name}
 }
 
-// checkTree explains why there is nothing to build.
+// checkTree returns an error that wraps errSkip if a tree does not have the sources of a program.
 func checkTree(tree, name string) error {
 	dir := filepath.Join(tree, "cmd", "patchbay")
 	if name == nameEmbed {

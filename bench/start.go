@@ -48,7 +48,11 @@ func measureStart(ctx context.Context, e effort) (series []Series, err error) {
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "opener")
-	if _, err := goTool(ctx, filepath.Join(e.source, "bench"), nil, "build", "-trimpath", "-o", program, "./opener"); err != nil {
+	_, err = goTool(ctx, filepath.Join(e.source, "bench"), nil, "build", "-trimpath", "-o", program, "./opener")
+	if errors.Is(err, errSkip) {
+		return skipAll(err.Error(), nameBareStart, nameOpen, nameBarePython, nameOpenPython), nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	var entrants []entrant
@@ -61,19 +65,19 @@ func measureStart(ctx context.Context, e effort) (series []Series, err error) {
 		{"python", nameBarePython, nameOpenPython, installPython},
 	} {
 		home := filepath.Join(dir, kind.dir)
-		err := kind.install(ctx, home)
-		if errors.Is(err, errSkip) {
-			absent = append(absent, skipAll(err.Error(), kind.bare, kind.open)...)
+		ierr := kind.install(ctx, home)
+		if errors.Is(ierr, errSkip) {
+			absent = append(absent, skipAll(ierr.Error(), kind.bare, kind.open)...)
 			continue
 		}
-		if err != nil {
-			return nil, err
+		if ierr != nil {
+			return nil, ierr
 		}
-		o, err := startOpener(ctx, program, home)
-		if err != nil {
-			return nil, err
+		o, oerr := startOpener(ctx, program, home)
+		if oerr != nil {
+			return nil, oerr
 		}
-		defer func() { err = errors.Join(err, o.Close()) }()
+		defer func() { err = errors.Join(err, o.Close()) }() // the result of measureStart
 		entrants = append(entrants, entrant{kind.bare, o.turn("bare")}, entrant{kind.open, o.turn("open")})
 	}
 	series, err = roundRobin(ctx, e.of(25), entrants)

@@ -36,7 +36,7 @@ type turnRig struct {
 	dir     string
 	core    *daemon.Core
 	session string
-	said    int
+	started int // how many turns were started
 }
 
 func openTurnRig(ctx context.Context) (*turnRig, error) {
@@ -67,14 +67,14 @@ func (a *turnRig) close() error {
 
 // turn runs one turn, and returns how long it took and how much of that was spent in plugins.
 func (a *turnRig) turn(ctx context.Context) (whole, inside time.Duration, err error) {
-	if a.said%perSession == 0 {
+	if a.started%perSession == 0 {
 		s, err := a.core.Sessions.Create(ctx, session.Session{WorkingDir: a.dir})
 		if err != nil {
 			return 0, 0, err
 		}
 		a.session = s.ID
 	}
-	a.said++
+	a.started++
 	watch := func(e chat.Event) {
 		if e.Type == chat.Point {
 			for i := range e.Outcome.Steps { // at these points plugins are called one after another

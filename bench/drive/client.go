@@ -198,7 +198,7 @@ func (c *Client) Dropped(ctx context.Context) (int, error) {
 	}
 	counted, ok := counters["patchbay_events_dropped_total"]
 	if !ok {
-		return 0, errors.New("the daemon does not tell how many events it dropped: there is no patchbay_events_dropped_total in its metrics")
+		return 0, errors.New("the daemon does not say how many events it dropped: its metrics have no patchbay_events_dropped_total")
 	}
 	return max(health.Dropped, int(counted)), nil
 }

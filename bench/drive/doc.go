@@ -8,5 +8,6 @@
 //	└─ Daemon.Stop     SIGTERM, and the exit code
 //	Left               the processes that still use a home
 //
-// It measures and checks nothing. The benchmarks and the soak, which share it, do that.
+// The package compares no figures and checks no answers for faults: the benchmarks and the soak,
+// which share it, do that.
 package drive

@@ -69,14 +69,14 @@ func eachEvent(in io.Reader, f func(Event) error) error {
 			e = Event{}
 			continue
 		}
-		if err := e.take(line); err != nil {
+		if err := e.addLine(line); err != nil {
 			return err
 		}
 	}
 }
 
-// take reads one line of an event. It ignores comments and retry fields.
-func (e *Event) take(line string) (err error) {
+// addLine adds one line of the stream to an event. It ignores comments and retry fields.
+func (e *Event) addLine(line string) (err error) {
 	name, value, _ := strings.Cut(line, ": ")
 	switch name {
 	case "id":

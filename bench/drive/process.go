@@ -108,7 +108,8 @@ func Left(home string) ([]string, error) {
 	return left, nil
 }
 
-// usesHome is false for a process that ends meanwhile, and for one that we may not inspect.
+// usesHome reports whether a process uses a home. It returns false for a process that ends
+// meanwhile, and for one that this user may not inspect.
 func usesHome(pid int, home string) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	for _, name := range []string{"environ", "cmdline"} {

@@ -82,8 +82,11 @@ func open(ctx context.Context, home string, count int) (time.Duration, error) {
 func bare(_ context.Context, home string, count int) (time.Duration, error) {
 	start := time.Now()
 	paths, err := filepath.Glob(filepath.Join(home, "scaffold", "plugins", "*"))
-	if err != nil || len(paths) != count {
-		return 0, fmt.Errorf("%d plugins in %s, not %d: %w", len(paths), home, count, err)
+	if err != nil {
+		return 0, err
+	}
+	if len(paths) != count {
+		return 0, fmt.Errorf("%d plugins in %s, not %d", len(paths), home, count)
 	}
 	started := make([]*child, len(paths)) // each goroutine owns its element of both
 	errs := make([]error, len(paths))

@@ -9,15 +9,15 @@ import (
 	"github.com/patchbay-dev/patchbay/bench/drive"
 )
 
-// keepEvery is the time between two calls of the plugin that stores, commandEvery the time between
-// two commands for the process-per-call plugin.
+// keepEvery is the pause between two calls of the plugin that stores notes, commandEvery the pause
+// between two commands for the process-per-call plugin.
 const (
 	keepEvery    = 200 * time.Millisecond
 	commandEvery = 2 * time.Second
 )
 
-// A keeper uses the plugins that no turn uses: one that stores, and one with a process for each
-// call.
+// A keeper uses the plugins that no turn uses: one that stores notes, and one with a process for
+// each call.
 type keeper struct {
 	client *drive.Client
 	ledger *ledger
@@ -55,7 +55,7 @@ func (k *keeper) note(ctx context.Context, n int) error {
 		return fmt.Errorf("note %d: %s", n, out.Error)
 	}
 	if err := json.Unmarshal([]byte(out.Result), &kept); err != nil || kept.Note != note || kept.Keys != 1 {
-		return fmt.Errorf("note %d: stored %q, found %.200q; wanted the note and one key", n, note, out.Result)
+		return fmt.Errorf("note %d: stored %q, read back %.200q; wanted the note and one key", n, note, out.Result)
 	}
 	return nil
 }

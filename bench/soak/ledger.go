@@ -113,8 +113,8 @@ func (l *ledger) endOf(session, turn string) uint64 {
 	return 0
 }
 
-// gone notes that a session is about to be deleted.
-func (l *ledger) gone(session string) {
+// markDeleted notes that a session is about to be deleted.
+func (l *ledger) markDeleted(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.deleted[session] = true

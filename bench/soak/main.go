@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -71,7 +72,7 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if o.length < 10*time.Second || o.sessions < 1 || o.messages < 1 || o.watchers < 1 || o.replays < 0 {
-		return o, fmt.Errorf("--for must be at least ten seconds; --sessions, --messages and --followers must be at least one")
+		return o, errors.New("wrong flags: --for must be at least ten seconds; --sessions, --messages and --followers must be at least one; --replays must not be negative")
 	}
 	if _, err := os.Stat(o.program); err != nil {
 		return o, fmt.Errorf("%w: name the program with --program, or run `make soak`, which builds it", err)

@@ -149,12 +149,13 @@ func because(err error) string {
 // checkRuns checks that the agent ran once for each minute.
 func (s *soak) checkRuns(ctx context.Context, r *Report) {
 	ticks, err := runs(ctx, s.client)
-	wanted := min(int(s.loaded/time.Minute)-1, 999) // the last one may still run, and the API lists at most 999
+	wanted := min(int(s.loaded/time.Minute)-1, 999) // the last one may still run, and a page has at most 1,000 runs
 	r.Runs = len(ticks)
 	r.check("the agent ran once for each minute", err == nil && len(ticks) >= wanted, "%d runs%s", len(ticks), because(err))
 }
 
-// checkGrowth compares the last quarter with the second. In the first the daemon gets warm.
+// checkGrowth compares the last quarter of the time with the second. In the first quarter the
+// daemon gets warm.
 func (r *Report) checkGrowth(list []reading) {
 	if length := time.Duration(r.Seconds * float64(time.Second)); length < 4*shortestQuarter || len(list) < fewestReadings {
 		r.check("memory, descriptors and disk are flat", true, "not judged: it needs at least %v and %d readings; there were %v and %d",
@@ -173,8 +174,8 @@ func (r *Report) checkGrowth(list []reading) {
 	grows("data on disk is bounded", " MB", diskGrowth, diskAllowed, func(v reading) float64 { return v.Disk })
 }
 
-// end stops the daemon, and checks its exit code, its log, and that no process is left.
-func (r *Report) end(d *drive.Daemon) {
+// checkEnd stops the daemon, and checks its exit code, its log, and that no process is left.
+func (r *Report) checkEnd(d *drive.Daemon) {
 	err := d.Stop()
 	r.check("the daemon ended by itself, with exit code 0", err == nil, "%s", strings.TrimPrefix(because(err), ": "))
 	left, err := drive.Left(d.Home)

@@ -22,13 +22,13 @@ type sampler struct {
 	ledger *ledger
 	every  time.Duration
 
-	mu   sync.Mutex // protects all
+	mu   sync.Mutex // protects list
 	list []reading
 }
 
 func (s *sampler) sample(ctx context.Context) {
 	for ctx.Err() == nil {
-		if r, err := s.look(context.WithoutCancel(ctx)); err != nil {
+		if r, err := s.read(context.WithoutCancel(ctx)); err != nil {
 			s.ledger.fault("no sample", "%v", err)
 		} else {
 			s.mu.Lock()
@@ -39,7 +39,7 @@ func (s *sampler) sample(ctx context.Context) {
 	}
 }
 
-func (s *sampler) look(ctx context.Context) (r reading, err error) {
+func (s *sampler) read(ctx context.Context) (r reading, err error) {
 	if r.Sample, err = s.daemon.Sample(ctx); err != nil {
 		return r, err
 	}

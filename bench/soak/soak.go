@@ -55,7 +55,7 @@ func (s *soak) run(ctx context.Context) (Report, error) {
 	endFollowing()
 	followers.Wait()
 	s.client.Close()
-	report.end(s.daemon)
+	report.checkEnd(s.daemon)
 	if report.OK && !s.keepHome {
 		return report, os.RemoveAll(home)
 	}

@@ -32,7 +32,7 @@ func TestWatcher(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			w := newWatcher()
 			for _, e := range c.events {
-				w.take(e)
+				w.checkEvent(e)
 			}
 			want := 0
 			if c.fault != "" {
@@ -48,8 +48,8 @@ func TestWatcher(t *testing.T) {
 func TestFollowersAreComparedWithEachOther(t *testing.T) {
 	first := newWatcher()
 	second := &watcher{name: "second", ledger: first.ledger}
-	first.take(event(1, "a"))
-	second.take(event(1, "b"))
+	first.checkEvent(event(1, "a"))
+	second.checkEvent(event(1, "b"))
 	if first.ledger.faultsOf("seen otherwise") != 1 {
 		t.Errorf("faults are %v", first.ledger.faults)
 	}
@@ -59,11 +59,11 @@ func TestOnlyADeletedSessionExcusesAHole(t *testing.T) {
 	first := newWatcher()
 	late := &watcher{name: "late", ledger: first.ledger}
 	for _, e := range []drive.Event{event(1, "a"), event(2, "b"), event(3, "a")} {
-		first.take(e)
+		first.checkEvent(e)
 	}
-	first.ledger.gone("b")
-	late.take(event(1, "a"))
-	late.take(event(3, "a"))
+	first.ledger.markDeleted("b")
+	late.checkEvent(event(1, "a"))
+	late.checkEvent(event(3, "a"))
 	if n := first.ledger.total(); n != 0 || first.ledger.excused.Load() != 1 {
 		t.Errorf("%d faults, %d excused: %v", n, first.ledger.excused.Load(), first.ledger.faults)
 	}
@@ -76,9 +76,9 @@ func TestOnlyADeletedSessionExcusesAHole(t *testing.T) {
 // events, and is deleted with the session. session.deleted belongs to no session, and stays.
 func TestTheSessionOfAnEvent(t *testing.T) {
 	w := newWatcher()
-	w.take(drive.Event{ID: 1, Kind: "session.created", Data: `{"id":"a","plugins":[]}`})
-	w.take(drive.Event{ID: 2, Kind: "session.deleted", Data: `{"id":"a"}`})
-	w.ledger.gone("a")
+	w.checkEvent(drive.Event{ID: 1, Kind: "session.created", Data: `{"id":"a","plugins":[]}`})
+	w.checkEvent(drive.Event{ID: 2, Kind: "session.deleted", Data: `{"id":"a"}`})
+	w.ledger.markDeleted("a")
 	if !w.ledger.excuse(1) {
 		t.Error("the missing session.created of a deleted session is not excused")
 	}
@@ -90,7 +90,7 @@ func TestTheSessionOfAnEvent(t *testing.T) {
 // TestAReplaySaysWhatItMisses: the fault names the kind of the missing event.
 func TestAReplaySaysWhatItMisses(t *testing.T) {
 	w := newWatcher()
-	w.take(event(1, "a"))
+	w.checkEvent(event(1, "a"))
 	(&replayer{ledger: w.ledger}).missing(0, 1)
 	if want := []string{"replay differs: after 0: 1 (point) was not sent"}; !slices.Equal(w.ledger.examples, want) {
 		t.Errorf("got %q, wanted %q", w.ledger.examples, want)
@@ -99,13 +99,13 @@ func TestAReplaySaysWhatItMisses(t *testing.T) {
 
 func TestEndOfATurn(t *testing.T) {
 	w := newWatcher()
-	w.take(event(1, "a"))
+	w.checkEvent(event(1, "a"))
 	if got := w.ledger.endOf("a", "t"); got != 0 {
 		t.Errorf("the end of an unfinished turn is %d", got)
 	}
 	end := event(2, "a")
 	end.Kind = "turn.finished"
-	w.take(end)
+	w.checkEvent(end)
 	if got := w.ledger.endOf("a", "t"); got != 2 || w.ledger.endOf("a", "other") != 0 {
 		t.Errorf("the end is %d, wanted 2, and 0 for another turn", got)
 	}

@@ -30,8 +30,8 @@ type speaker struct {
 	watchers []*watcher
 }
 
-// speak sends messages until ctx ends. Then it finishes the current turn and compares the
-// transcript.
+// speak holds one conversation after another until ctx ends. Then it finishes the current turn,
+// compares the transcript and deletes the session.
 func (s *speaker) speak(ctx context.Context) {
 	for session := 0; ctx.Err() == nil; session++ {
 		if err := s.converse(ctx, session); err != nil {
@@ -74,7 +74,7 @@ func (s *speaker) converse(ctx context.Context, session int) error {
 	if turn.Turn != "" {
 		s.awaitFollowers(id, turn.Turn)
 	}
-	return s.end(whole, id)
+	return s.deleteSession(whole, id)
 }
 
 // text returns a unique message.
@@ -136,8 +136,8 @@ func passed(watchers []*watcher, id uint64) bool {
 	return true
 }
 
-func (s *speaker) end(ctx context.Context, id string) error {
-	s.ledger.gone(id)
+func (s *speaker) deleteSession(ctx context.Context, id string) error {
+	s.ledger.markDeleted(id)
 	if err := s.client.DeleteSession(ctx, id); err != nil {
 		return err
 	}

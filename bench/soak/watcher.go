@@ -35,7 +35,7 @@ func (w *watcher) watch(ctx context.Context) {
 		}
 		after := w.last.Load()
 		err := w.client.Follow(ctx, &after, func(e drive.Event) error {
-			w.take(e)
+			w.checkEvent(e)
 			if stay--; stay == 0 {
 				return drive.ErrEnough
 			}
@@ -52,8 +52,8 @@ func (w *watcher) watch(ctx context.Context) {
 	}
 }
 
-// take compares an event with the one before and with what other followers saw.
-func (w *watcher) take(e drive.Event) {
+// checkEvent compares an event with the one before and with what other followers saw.
+func (w *watcher) checkEvent(e drive.Event) {
 	if e.ID == 0 {
 		w.ledger.fault("gap told", "%s after %d: %s %.200s", w.name, w.last.Load(), e.Kind, e.Data)
 		return
@@ -99,7 +99,7 @@ func names(e drive.Event) (session, turn string) {
 		Turn    string `json:"turn"`
 	}
 	if json.Unmarshal([]byte(e.Data), &data) != nil {
-		return "", "" // the data of other kinds is no object of this form
+		return "", "" // the data of some kinds of events has another form
 	}
 	if e.Kind == "session.created" {
 		return data.ID, ""

@@ -225,7 +225,7 @@ func TestKilledInMidRun(t *testing.T) {
 		}
 		t.Logf("the next command took %v at most", r.most)
 	})
-	t.Run("a client that follows its output sees its end", func(t *testing.T) {
+	t.Run("a client that follows the output sees the end of the run", func(t *testing.T) {
 		r := newCrashRig(t)
 		cmd := r.start("job", "run", "slow")
 		r.await("began")
@@ -243,7 +243,7 @@ func TestKilledInMidRun(t *testing.T) {
 			}
 		case <-time.After(patience):
 			_ = follower.Process.Kill()
-			t.Error("it still follows a run that has ended")
+			t.Error("the client still follows a run that has ended")
 		}
 		if runs := r.history(); runs[0].Status != "given_up" {
 			t.Errorf("%+v", runs)

@@ -97,8 +97,8 @@ func (h *hookHome) write(name, text string, mode os.FileMode) {
 	}
 }
 
-// guard installs the guard, with a configuration.
-func (h *hookHome) guard(config string) {
+// installGuard installs the guard, with a configuration.
+func (h *hookHome) installGuard(config string) {
 	h.t.Helper()
 	h.write(".local/scaffold/plugins/guard", guardPlugin, 0o755)
 	if config != "" {
@@ -106,9 +106,9 @@ func (h *hookHome) guard(config string) {
 	}
 }
 
-// guarded waits until the guard has answered in a project. A busy machine may start it too slowly;
-// then it is left out at first.
-func (h *hookHome) guarded(project string) {
+// awaitGuard waits until the guard has answered in a project. On a busy machine the guard may start
+// too slowly, and is then left out at first.
+func (h *hookHome) awaitGuard(project string) {
 	h.t.Helper()
 	h.until("the guard answers", func() bool {
 		got := h.ask(project, "PreToolUse", h.preToolUse(project, "first", "rm -rf /"))
@@ -261,7 +261,7 @@ func (h *hookHome) log() []hookroad.Entry {
 // projects, each in its own repository.
 func TestHooksOfTwoProjects(t *testing.T) {
 	h := newHookHome(t)
-	h.guard("")
+	h.installGuard("")
 	h.write(".agent/plugins/notes.py", `__plugin__ = {"api": "1.0", "name": "notes"}
 @on_tool_call
 async def seen(ctx, call):
@@ -449,8 +449,8 @@ func TestNoDaemonCanBeStarted(t *testing.T) {
 	claude := []string{"claude", "--event", "PreToolUse"}
 	t.Run("no daemon, and a plugin with on_failure = deny", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard(closedGuard)
-		h.guarded("one")
+		h.installGuard(closedGuard)
+		h.awaitGuard("one")
 		h.endDaemon()
 		got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent")
 		if !got.denied() || !strings.Contains(got.stdout, "plugin guard") || !strings.Contains(got.stdout, "PATCHBAY_HOOK=off") ||
@@ -466,7 +466,7 @@ func TestNoDaemonCanBeStarted(t *testing.T) {
 	})
 	t.Run("no daemon, and a plugin without on_failure", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard("")
+		h.installGuard("")
 		h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
 		h.endDaemon()
 		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "rm -rf /"), "PATH=/nonexistent"); !got.silent() {
@@ -491,14 +491,14 @@ func TestNoDaemonCanBeStarted(t *testing.T) {
 	})
 	t.Run("no list, and a configuration with on_failure = deny", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard(closedGuard)
+		h.installGuard(closedGuard)
 		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent"); !got.denied() {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("a daemon that cannot listen: patchbay answers in process", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard("")
+		h.installGuard("")
 		h.write(".local/state/patchbay/patchbay.sock", "not a socket", 0o600)
 		if got := h.ask("two", "PreToolUse", h.preToolUse("two", "s", "rm -rf /")); !strings.Contains(got.stdout, "guard says no in two") {
 			t.Errorf("%+v", got)
@@ -509,8 +509,8 @@ func TestNoDaemonCanBeStarted(t *testing.T) {
 	})
 	t.Run("an event that cannot be read", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard(closedGuard)
-		h.guarded("one")
+		h.installGuard(closedGuard)
+		h.awaitGuard("one")
 		if got := h.ask("one", "PreToolUse", "{ this is no event"); !got.denied() {
 			t.Errorf("%+v", got)
 		}
@@ -525,24 +525,24 @@ func TestHangingHooks(t *testing.T) {
 	t.Parallel()
 	t.Run("a plugin", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard("[plugins.guard]\ntimeout = \"1s\"\n")
-		h.guarded("one")
+		h.installGuard("[plugins.guard]\ntimeout = \"1s\"\n")
+		h.awaitGuard("one")
 		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "HANG")); !got.silent() {
 			t.Errorf("a plugin without on_failure: %+v", got)
 		}
 	})
 	t.Run("a plugin that must agree", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard(closedGuard)
-		h.guarded("one")
+		h.installGuard(closedGuard)
+		h.awaitGuard("one")
 		if got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "HANG")); !got.denied() || !strings.Contains(got.stdout, "guard") {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("a daemon, at an event with a short time limit", func(t *testing.T) {
 		h := newHookHome(t)
-		h.guard(closedGuard)
-		h.guarded("one")
+		h.installGuard(closedGuard)
+		h.awaitGuard("one")
 		h.stopDaemon()
 		end := fmt.Sprintf(`{"session_id":"s","hook_event_name":"SessionEnd","cwd":%q,"reason":"other"}`, filepath.Join(h.home, "one"))
 		got := h.ask("one", "SessionEnd", end)
@@ -560,8 +560,8 @@ func TestHangingHooks(t *testing.T) {
 			t.Skip("it takes the minute that an agent waits")
 		}
 		h := newHookHome(t)
-		h.guard(closedGuard)
-		h.guarded("one")
+		h.installGuard(closedGuard)
+		h.awaitGuard("one")
 		h.stopDaemon()
 		got := h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls"))
 		if !got.denied() || !strings.Contains(got.stdout, "plugin guard") {
@@ -575,7 +575,7 @@ func TestHangingHooks(t *testing.T) {
 // all get the right answer.
 func TestServeTakesOver(t *testing.T) {
 	h := newHookHome(t)
-	h.guard("")
+	h.installGuard("")
 	h.ask("one", "PreToolUse", h.preToolUse("one", "s", "ls")) // starts the daemon
 	first := h.daemon()
 	stop := make(chan struct{})

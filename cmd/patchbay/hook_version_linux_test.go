@@ -48,7 +48,7 @@ func buildOtherVersion(t *testing.T, commands ...string) (dir string) {
 // runs.
 func TestAClientOfAnotherVersion(t *testing.T) {
 	h := newHookHome(t)
-	h.guard("")
+	h.installGuard("")
 	ask := func(t *testing.T, program, command string) hookAnswer {
 		t.Helper()
 		got := h.askBy(program, []string{"claude", "--event", "PreToolUse"}, "one", h.preToolUse("one", "s", command))

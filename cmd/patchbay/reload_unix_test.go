@@ -139,5 +139,5 @@ func waitUntil(t *testing.T, what string, happened func() bool) {
 			return
 		}
 	}
-	t.Fatalf("never: %s", what)
+	t.Fatalf("timed out waiting: %s", what)
 }

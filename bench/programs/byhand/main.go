@@ -1,5 +1,5 @@
-// Command byhand is the plugin of programs/sdk, written without the SDK, as somebody would write it
-// with encoding/json, for scaffold and for kaged.
+// Command byhand is the plugin of programs/sdk, written without the SDK: as an author would write
+// it with encoding/json, for scaffold and for kaged.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command plugin is a small plugin of the scaffold dialect, as somebody would write it in Go with
+// Command plugin is a small plugin of the scaffold dialect, as an author would write it in Go with
 // the standard library.
 package main
 
