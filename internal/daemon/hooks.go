@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -46,12 +46,12 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 	switch {
 	case !codehook.Agent(agent).Known():
 		return httpapi.HookAnswer{}, httpapi.ErrNoAgent
-	case r.Protocol != hookroad.Protocol:
+	case r.Protocol != hookclient.Protocol:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherProtocol
 	case h.only && r.Version != "" && r.Version != h.version:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherVersion
 	}
-	a, err := h.AnswerHook(ctx, codehook.Agent(agent), hookroad.Request(r))
+	a, err := h.AnswerHook(ctx, codehook.Agent(agent), hookclient.Request(r))
 	if err != nil {
 		return httpapi.HookAnswer{}, err
 	}
@@ -59,13 +59,13 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 }
 
 // AnswerHook fires the points of an event of another agent, and returns the answer.
-func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.Request) (*hookroad.Answer, error) {
+func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookclient.Request) (*hookclient.Answer, error) {
 	m, err := r.Moment(agent)
 	if err != nil {
 		return nil, &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
 	if len(m.Points()) == 0 || c.hosts.isDouble(m) {
-		return &hookroad.Answer{Answer: m.NoOpinion()}, nil
+		return &hookclient.Answer{Answer: m.NoOpinion()}, nil
 	}
 	e := c.newHostEvent(m)
 	ctx, done, err := c.running.begin(ctx, e.session)
@@ -84,7 +84,7 @@ func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.
 		return nil, &httpapi.UnavailableError{Reason: errStopping.Error()}
 	}
 	c.hostRecords.add(c, func(ctx context.Context) { e.record(ctx, result) })
-	return &hookroad.Answer{Answer: result.Answer, Notes: result.Notes}, nil
+	return &hookclient.Answer{Answer: result.Answer, Notes: result.Notes}, nil
 }
 
 // A hostEvent is one event of another agent.

@@ -16,7 +16,7 @@ type Program struct {
 	Args []string // before the agent's name
 
 	// Closed is the path of the file that lists the plugins that must agree to events: see
-	// hookroad.Closed. If the program does not answer, OpenCode's plugin reads this file, and
+	// hookclient.Closed. If the program does not answer, OpenCode's plugin reads this file, and
 	// refuses the events to which one of these plugins must agree.
 	Closed string
 }

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"bufio"
@@ -154,7 +154,7 @@ func TestClosed(t *testing.T) {
 
 // TestLines: one process answers events in parallel, and the daemon may be replaced in between.
 func TestLines(t *testing.T) {
-	home, err := os.MkdirTemp("", "pbroad")
+	home, err := os.MkdirTemp("", "pbhook")
 	if err != nil {
 		t.Fatal(err)
 	}

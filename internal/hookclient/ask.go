@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"context"
@@ -26,21 +26,21 @@ const mostStarts = 3
 // before it has answered, ask sends the event again, to the same daemon or the one that replaces
 // it. Plugins may then see an event twice, but never miss one. If there is no daemon and none can
 // be started, the event is answered in process.
-func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
-	if r.fault != nil {
-		return nil, r.fault
+func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
+	if c.fault != nil {
+		return nil, c.fault
 	}
-	request := NewRequest(in, r.Version)
+	request := NewRequest(in, c.Version)
 	starts := 0
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
-		a, err := exchange(ctx, r.socket, r.Agent, request)
+		a, err := exchange(ctx, c.socket, c.Agent, request)
 		switch {
 		case err == nil:
 			return a, nil
 		case ctx.Err() != nil:
 			return nil, late(ctx, err)
 		case errors.Is(err, errNoDaemon) || errors.Is(err, errVersion):
-			started, startErr := r.start(ctx)
+			started, startErr := c.start(ctx)
 			if started {
 				starts++
 				if errors.Is(err, errVersion) { // the patchbay program may be of another version than this one: accept its daemon
@@ -48,10 +48,10 @@ func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 				}
 			}
 			if startErr != nil || starts > mostStarts {
-				return r.inProcess(ctx, request, errors.Join(err, startErr))
+				return c.inProcess(ctx, request, errors.Join(err, startErr))
 			}
 		case errors.Is(err, errForeign):
-			return r.inProcess(ctx, request, err)
+			return c.inProcess(ctx, request, err)
 		case !errors.Is(err, errGone):
 			return nil, err
 		}
@@ -71,16 +71,16 @@ func late(ctx context.Context, err error) error {
 }
 
 // inProcess answers an event without a daemon: this process, or patchbay, opens the plugins itself.
-func (r *road) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
+func (c *client) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
 	if ctx.Err() != nil {
 		return nil, late(ctx, why)
 	}
 	if at, ok := ctx.Deadline(); ok {
 		request.Deadline = max(time.Until(at).Milliseconds(), 1)
 	}
-	answer := r.InProcess
+	answer := c.InProcess
 	if answer == nil {
-		answer = r.standIn
+		answer = c.standIn
 	}
 	a, err := answer(ctx, request)
 	if err != nil {
@@ -92,8 +92,8 @@ func (r *road) inProcess(ctx context.Context, request Request, why error) (*Answ
 // StandInFlag makes `patchbay hook AGENT` read a [Request] and write an [Answer].
 const StandInFlag = "--in-process"
 
-func (r *road) standIn(ctx context.Context, request Request) (*Answer, error) {
-	program, err := r.program()
+func (c *client) standIn(ctx context.Context, request Request) (*Answer, error) {
+	program, err := c.program()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r *road) standIn(ctx context.Context, request Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := detached.StandIn{Path: program, Args: []string{"hook", string(r.Agent), StandInFlag}, Env: cleanEnviron(r.Environ, r.Dir), Dir: r.Dir,
+	text, err := detached.StandIn{Path: program, Args: []string{"hook", string(c.Agent), StandInFlag}, Env: cleanEnviron(c.Environ, c.Dir), Dir: c.Dir,
 		Input: input, Most: MaxAnswer}.Run(ctx)
 	if err != nil {
 		return nil, err
