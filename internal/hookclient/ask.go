@@ -18,8 +18,8 @@ const (
 	lastPause  = 50 * time.Millisecond
 )
 
-// mostStarts limits the starts of a daemon for one event. If a daemon had to be started more often,
-// the event is answered in process.
+// mostStarts limits the starts of a daemon for one event. If there is still no daemon after that
+// many, the event is answered in process.
 const mostStarts = 3
 
 // ask sends the event to a daemon until there is an answer, or ctx ends. If the daemon goes away
@@ -40,6 +40,9 @@ func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 		case ctx.Err() != nil:
 			return nil, late(ctx, err)
 		case errors.Is(err, errNoDaemon) || errors.Is(err, errVersion):
+			if starts == mostStarts {
+				return c.inProcess(ctx, request, err)
+			}
 			started, startErr := c.start(ctx)
 			if started {
 				starts++
@@ -47,7 +50,7 @@ func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 					request.Version = ""
 				}
 			}
-			if startErr != nil || starts > mostStarts {
+			if startErr != nil {
 				return c.inProcess(ctx, request, errors.Join(err, startErr))
 			}
 		case errors.Is(err, errForeign):
