@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
@@ -35,12 +36,14 @@ type Entry struct {
 	Why     string         `json:"why"`
 }
 
-// maxWhy limits the text of Why.
+// maxWhy limits the length of Why, in bytes.
 const maxWhy = 1000
 
 // Append adds an entry to the log below a state directory.
 func (e Entry) Append(state string) error {
-	e.Why = e.Why[:min(len(e.Why), maxWhy)]
+	if len(e.Why) > maxWhy {
+		e.Why = strings.ToValidUTF8(e.Why[:maxWhy], "") // the cut may be inside a character
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err

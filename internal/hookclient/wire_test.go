@@ -118,6 +118,18 @@ func TestTheLogIsLimited(t *testing.T) {
 	}
 }
 
+// TestTheLogHasWholeCharacters: a long reason is not cut inside a character.
+func TestTheLogHasWholeCharacters(t *testing.T) {
+	state := t.TempDir()
+	if err := (Entry{What: NoOpinion, Why: "x" + strings.Repeat("ü", maxWhy)}).Append(state); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := ReadLog(state)
+	if want := "x" + strings.Repeat("ü", (maxWhy-1)/2); err != nil || len(entries) != 1 || entries[0].Why != want {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
 // TestClosed: the file is read as it was written, and any other content is an error.
 func TestClosed(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
