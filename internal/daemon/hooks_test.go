@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
@@ -183,6 +184,26 @@ func TestDoubles(t *testing.T) {
 			t.Errorf("%s (%s %q): %v", c.rule, c.agent, c.id, got)
 		}
 	}
+}
+
+// TestOldSightings: an event is not the double of an old one, even if a model reuses the call's id.
+func TestOldSightings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s hostState
+		cursor := &codehook.Moment{Agent: codehook.Cursor, Session: "s", CallID: "1"}
+		claude := &codehook.Moment{Agent: codehook.Claude, Session: "s", CallID: "1"}
+		if s.isDouble(cursor) {
+			t.Error("the first event is a double")
+		}
+		time.Sleep(doubleTime + time.Second)
+		if s.isDouble(claude) {
+			t.Error("an event is the double of an old one")
+		}
+		time.Sleep(doubleTime - time.Second)
+		if !s.isDouble(cursor) {
+			t.Error("an event is not the double of a recent one")
+		}
+	})
 }
 
 // A hookServed is a daemon that a hook has started.
