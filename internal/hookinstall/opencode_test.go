@@ -98,7 +98,17 @@ func TestOpenCodePlugin(t *testing.T) {
 func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	dir := t.TempDir()
 	closed, broken := filepath.Join(dir, "closed.json"), filepath.Join(dir, "broken.json")
-	writeProgram(t, closed, `{"version":1,"points":{"tool.before":["guard"]},"projects":{"/open":{}}}`)
+	project, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(project, "a", "b")
+	for _, made := range []string{below, filepath.Join(project, ".git")} {
+		if err := os.MkdirAll(made, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeProgram(t, closed, `{"version":1,"points":{"tool.before":["guard"]},"projects":{"/open":{},"`+project+`":{"tool.before":["linter"]}}}`)
 	writeProgram(t, broken, `{`)
 	died := filepath.Join(dir, "patchbay-hook.mjs")
 	writeProgram(t, died, playing)
@@ -106,6 +116,7 @@ func TestOpenCodeWithoutPatchbay(t *testing.T) {
 		{"no point is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
 		{"a point is closed", filepath.Join(dir, "gone"), closed, "/p", "could not ask guard"},
 		{"not in this project", filepath.Join(dir, "gone"), closed, "/open", `"same":true`},
+		{"below the root of a project", filepath.Join(dir, "gone"), closed, below, "could not ask linter"},
 		{"the file of closed points is broken", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},
 		{"the program dies", died, closed, "/p", "PATCHBAY_HOOK=off"},
 	} {
