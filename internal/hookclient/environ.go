@@ -93,11 +93,12 @@ func agents(environ []string) map[string]string {
 	return out
 }
 
-// lookup returns a function that reads a variable of environ.
+// lookup returns a function that reads a variable of environ. On Windows, names differ in case: Path
+// is PATH.
 func lookup(environ []string) func(string) string {
 	return func(name string) string {
 		for _, v := range slices.Backward(environ) {
-			if n, value, ok := strings.Cut(v, "="); ok && n == name {
+			if n, value, ok := strings.Cut(v, "="); ok && (n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)) {
 				return value
 			}
 		}

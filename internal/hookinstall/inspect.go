@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -133,7 +134,7 @@ func faultsOfPrograms(in Installed) []Fault {
 			continue // it depends on the agent's PATH
 		case err != nil:
 			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which does not exist", in.Place.Path(), program), "`" + installCommand(in.Place) + "` writes the current program; with `--uninstall` it removes the entries"})
-		case info.IsDir() || info.Mode().Perm()&0o111 == 0:
+		case info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not executable", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + installCommand(in.Place) + "`"})
 		}
 	}
