@@ -38,12 +38,12 @@ func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 		case err == nil:
 			return a, nil
 		case ctx.Err() != nil:
-			return nil, late(ctx, err)
+			return nil, lateError(ctx, err)
 		case errors.Is(err, errNoDaemon) || errors.Is(err, errVersion):
 			if starts == mostStarts {
 				return c.inProcess(ctx, request, err)
 			}
-			started, startErr := c.start(ctx)
+			started, startErr := c.startDaemon(ctx)
 			if started {
 				starts++
 				if errors.Is(err, errVersion) { // the patchbay program may be of another version than this one: accept its daemon
@@ -59,13 +59,13 @@ func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 			return nil, err
 		}
 		if pause.For(ctx, wait) != nil {
-			return nil, late(ctx, err)
+			return nil, lateError(ctx, err)
 		}
 	}
 }
 
-// late returns the error of an event whose time is up, with the last thing that went wrong.
-func late(ctx context.Context, err error) error {
+// lateError returns the error of an event whose time is up, with the last thing that went wrong.
+func lateError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || errors.Is(err, cause) {
 		return cause
@@ -76,7 +76,7 @@ func late(ctx context.Context, err error) error {
 // inProcess answers an event without a daemon: this process, or patchbay, opens the plugins itself.
 func (c *client) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
 	if ctx.Err() != nil {
-		return nil, late(ctx, why)
+		return nil, lateError(ctx, why)
 	}
 	if at, ok := ctx.Deadline(); ok {
 		request.Deadline = max(time.Until(at).Milliseconds(), 1)

@@ -63,7 +63,7 @@ func newClient(o Options) *client {
 func Run(ctx context.Context, o Options) int {
 	c := newClient(o)
 	began := time.Now()
-	data, err := c.read()
+	data, err := c.readInput()
 	var a codehook.Answer
 	if err != nil {
 		a = c.unreadable(err)
@@ -76,11 +76,11 @@ func Run(ctx context.Context, o Options) int {
 	return a.ExitCode
 }
 
-// readPatience is how long read waits for an event whose name is not known yet.
+// readPatience is how long readInput waits for an event whose name is not known yet.
 const readPatience = 30 * time.Second
 
-// read reads the event that the agent writes.
-func (c *client) read() ([]byte, error) {
+// readInput reads the event that the agent writes.
+func (c *client) readInput() ([]byte, error) {
 	type input struct {
 		data []byte
 		err  error
@@ -108,7 +108,7 @@ func (c *client) read() ([]byte, error) {
 
 // answer returns the answer to one event.
 func (c *client) answer(ctx context.Context, data []byte, began time.Time) codehook.Answer {
-	in := codehook.Input{Agent: c.Agent, Event: c.Event, Data: data, Dir: c.Dir, Environ: agents(c.Environ)}
+	in := codehook.Input{Agent: c.Agent, Event: c.Event, Data: data, Dir: c.Dir, Environ: agentVariables(c.Environ)}
 	m, err := codehook.Parse(in)
 	switch {
 	case err != nil:

@@ -6,7 +6,7 @@
 //	├─ codehook.Parse         which event it is, and how long the agent waits
 //	├─ client.ask             tries until there is an answer, or time is up                    ask.go
 //	│  ├─ exchange            sends one request over the daemon's socket                       wire.go
-//	│  ├─ client.start        if no daemon answers: starts one                                 start.go
+//	│  ├─ client.startDaemon  if no daemon answers: starts one                                 start.go
 //	│  └─ client.inProcess    if none can be started: `patchbay hook` opens the plugins itself
 //	└─ client.unanswered      without an answer: refuses events at closed points               closed.go, log.go
 //	Lines                     does the same for OpenCode: one process, an event a line         lines.go

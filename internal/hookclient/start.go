@@ -21,10 +21,10 @@ const (
 // emptied.
 const maxDaemonLog = 4 << 20
 
-// start starts a daemon and waits until it listens. If several processes want a daemon, one starts
-// it; for the others start returns false at once, and they try to connect again. If another daemon
-// has come meanwhile, the new one notices it, reports that it is ready, and ends.
-func (c *client) start(ctx context.Context) (started bool, err error) {
+// startDaemon starts a daemon and waits until it listens. If several processes want a daemon, one
+// starts it; for the others startDaemon returns false at once, and they try to connect again. If
+// another daemon has come meanwhile, the new one notices it, reports that it is ready, and ends.
+func (c *client) startDaemon(ctx context.Context) (started bool, err error) {
 	program, err := c.program()
 	if err != nil {
 		return false, err

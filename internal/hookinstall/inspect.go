@@ -74,8 +74,8 @@ func fileEntries(p Place, text []byte) ([]Entry, error) {
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		list, _ := events[event].([]any)
 		for _, item := range list {
-			for _, h := range group(item) {
-				if started := h.started(); ours(p.Agent, started) {
+			for _, h := range handlersOf(item) {
+				if started := h.started(); startsPatchbay(p.Agent, started) {
 					all = append(all, Entry{Event: event, Started: started})
 				}
 			}

@@ -80,14 +80,14 @@ func withEntries(agent codehook.Agent, program Program, data []byte) ([]byte, er
 	r := recipes[agent]
 	var err error
 	if r.version != 0 {
-		if data, err = versioned(data, r.version); err != nil {
+		if data, err = withVersion(data, r.version); err != nil {
 			return nil, err
 		}
 	}
 	wanted := make(map[string]bool)
 	for _, spec := range codehook.Events(agent) {
 		wanted[spec.Name] = true
-		item, err := r.item(program, agent, spec)
+		item, err := r.entryJSON(program, agent, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +117,8 @@ func withoutEntries(agent codehook.Agent, data []byte) ([]byte, error) {
 	return left, nil
 }
 
-// versioned returns a file with its format version, and adds the version if it is missing.
-func versioned(data []byte, version int) ([]byte, error) {
+// withVersion returns a file with its format version, and adds the version if it is missing.
+func withVersion(data []byte, version int) ([]byte, error) {
 	values, err := editfile.ReadJSON(data)
 	if err != nil {
 		return nil, err
