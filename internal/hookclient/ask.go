@@ -12,7 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc/detached"
 )
 
-// The pauses between two tries. A daemon that is replaced by another is away for a moment.
+// The shortest and the longest pause between two tries. A daemon that is being replaced does not
+// answer for a moment.
 const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 50 * time.Millisecond
@@ -24,7 +25,7 @@ const mostStarts = 3
 
 // ask sends the event to a daemon until there is an answer, or ctx ends. If the daemon goes away
 // before it has answered, ask sends the event again, to the same daemon or the one that replaces
-// it. Plugins may then see an event twice, but never miss one. If there is no daemon and none can
+// it. Plugins may then see an event twice. If there is no daemon and none can
 // be started, the event is answered in process.
 func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 	if c.fault != nil {
@@ -73,7 +74,8 @@ func lateError(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// inProcess answers an event without a daemon: this process, or patchbay, opens the plugins itself.
+// inProcess answers an event without a daemon: this process, or the patchbay program, opens the
+// plugins itself.
 func (c *client) inProcess(ctx context.Context, request Request, why error) (*Answer, error) {
 	if ctx.Err() != nil {
 		return nil, lateError(ctx, why)
@@ -95,6 +97,7 @@ func (c *client) inProcess(ctx context.Context, request Request, why error) (*An
 // StandInFlag makes `patchbay hook AGENT` read a [Request] and write an [Answer].
 const StandInFlag = "--in-process"
 
+// standIn runs the patchbay program with StandInFlag.
 func (c *client) standIn(ctx context.Context, request Request) (*Answer, error) {
 	program, err := c.program()
 	if err != nil {

@@ -42,7 +42,7 @@ type Options struct {
 // A client answers the events of one process.
 type client struct {
 	Options
-	off    bool
+	off    bool // Switch is "off"
 	dirs   homedirs.Dirs
 	socket string
 	fault  error // why no daemon can be reached at all
@@ -131,11 +131,11 @@ var errLate = errors.New("there was no answer in time")
 // unreadable returns the answer to an event that cannot be read. The event is refused if its name
 // is known and some plugin must agree to events of that name.
 func (c *client) unreadable(why error) codehook.Answer {
-	stand := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
+	placeholder := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
 	if c.off || c.Event == "" {
 		return codehook.NoOpinion(c.Agent)
 	}
-	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: c.Event, Data: stand, Dir: c.Dir, Environ: map[string]string{}})
+	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: c.Event, Data: placeholder, Dir: c.Dir, Environ: map[string]string{}})
 	if err != nil || len(m.Points()) == 0 {
 		return codehook.NoOpinion(c.Agent)
 	}
@@ -146,13 +146,13 @@ func (c *client) unreadable(why error) codehook.Answer {
 // event if some plugin must agree to it, and has no opinion otherwise. It also writes the event to
 // the log.
 func (c *client) unanswered(m *codehook.Moment, why error) codehook.Answer {
-	who := c.requiredPlugins(m)
+	required := c.requiredPlugins(m)
 	e := Entry{Time: time.Now().UTC(), Agent: c.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
 	a := m.NoOpinion()
-	if who != "" && m.Gates() {
-		e.What, e.Why = Denied, who+": "+e.Why
+	if required != "" && m.Gates() {
+		e.What, e.Why = Denied, required+": "+e.Why
 		a = m.Refuse(fmt.Sprintf("Patchbay could not ask %s (%v). To go on without Patchbay set %s=off, or run `patchbay hook install %s --uninstall`.",
-			who, why, Switch, c.Agent))
+			required, why, Switch, c.Agent))
 	}
 	if c.fault == nil {
 		_ = e.Append(c.dirs.State) // the answer does not depend on the log
@@ -177,15 +177,18 @@ func (c *client) requiredPlugins(m *codehook.Moment) string {
 		return fmt.Sprintf("the plugins that have to agree, and the list of them cannot be read either: %v", err)
 	}
 	names := closed.At(project.Root(cmp.Or(m.Dir, c.Dir)), m.Points())
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return ""
+	case 1:
+		return "plugin " + names[0] + ", which has to agree"
 	}
-	return "plugin " + strings.Join(names, ", ") + ", which has to agree"
+	return "the plugins " + strings.Join(names, ", ") + ", which have to agree"
 }
 
 // mayRequirePlugins reports whether some plugin may have to agree, if no daemon has written the
 // list yet. Only the settings on_failure and connect can make a plugin required at the points of an
-// agent. So it looks for these words in the file, without parsing it.
+// agent. mayRequirePlugins looks for these words in the file, without parsing it.
 func (c *client) mayRequirePlugins() bool {
 	text, err := plainfile.Read(filepath.Join(c.dirs.Config, "config.toml"), maxClosed)
 	if err != nil {

@@ -48,8 +48,8 @@ func Lines(ctx context.Context, o Options) error {
 	}
 }
 
-// readEvent reads a line without its end. If the line is too long, the rest is dropped, and the
-// part that is left is not a valid event.
+// readEvent reads a line without its end. If the line is too long, the rest of it is dropped, and
+// the returned part is not a valid event.
 func readEvent(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -15,7 +15,7 @@ import (
 )
 
 // LogName is the log of events for which there was no answer, below the state directory. When it
-// has grown to maxLog, it is renamed to LogName.1 and replaces the one before.
+// has grown beyond maxLog, it is renamed to LogName.1, and replaces the file of that name.
 const LogName = "hook.log"
 
 const maxLog = 256 << 10

@@ -12,13 +12,12 @@ import (
 )
 
 const (
-	startLock = "hook-daemon.lock" // below the state directory: the process that has it starts a daemon
+	startLock = "hook-daemon.lock" // below the state directory: the process that holds it starts a daemon
 	// DaemonLog is the log of a daemon that a hook has started, below the state directory.
 	DaemonLog = "hook-daemon.log"
 )
 
-// maxDaemonLog limits the size of that log. If it is larger when a daemon is started, it is
-// emptied.
+// maxDaemonLog is the size from which DaemonLog is emptied when a daemon is started.
 const maxDaemonLog = 4 << 20
 
 // startDaemon starts a daemon and waits until it listens. If several processes want a daemon, one

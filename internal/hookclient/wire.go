@@ -70,7 +70,7 @@ const MaxAnswer = 4 * codehook.MaxInput
 var (
 	errNoDaemon = errors.New("no daemon is running")
 	errGone     = errors.New("the daemon went away before it answered")
-	errVersion  = errors.New("the daemon has another version, and ends so that ours can replace it")
+	errVersion  = errors.New("the daemon has another version, and ends so that a daemon of this version can replace it")
 	errForeign  = errors.New("the daemon speaks another protocol")
 )
 

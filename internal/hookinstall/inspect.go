@@ -30,7 +30,7 @@ type Entry struct {
 type Installed struct {
 	Place   Place
 	Entries []Entry
-	Faults  []Fault // mistakes that keep it from working
+	Faults  []Fault // mistakes in the entries
 }
 
 // A Fault is one mistake in an installation.
@@ -118,7 +118,8 @@ func installCommand(p Place) string {
 	return command
 }
 
-// faultsOfPrograms reports programs that are missing: some agents then refuse every tool.
+// faultsOfPrograms reports programs that are missing or not executable. Some agents then refuse
+// every tool call.
 func faultsOfPrograms(in Installed) []Fault {
 	var faults []Fault
 	seen := make(map[string]bool)

@@ -44,7 +44,7 @@ type Proof struct {
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {
-		return Proof{Fault: &Fault{"it has no entry for tool calls", "`" + installCommand(in.Place) + "`"}}
+		return Proof{Fault: &Fault{"there is no entry for tool calls", "`" + installCommand(in.Place) + "`"}}
 	}
 	entry := in.Entries[i]
 	proof := Proof{Event: entry.Event}
