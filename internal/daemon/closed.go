@@ -79,6 +79,15 @@ func (c *Core) closedPoints() hookclient.Closed {
 	return next
 }
 
+// closedIn returns the plugins that must be asked at some points in the project of a directory, also
+// while its plugins are not running.
+func (c *Core) closedIn(dir string, points []hook.Point) []string {
+	c.closed.mu.Lock()
+	defer c.closed.mu.Unlock()
+	all := c.closedPoints()
+	return all.At(pluginhost.ProjectRoot(dir), points)
+}
+
 // closedOf returns the closed points of one set of plugins.
 func closedOf(host *pluginhost.Host) hookclient.ByPoint {
 	by := hookclient.ByPoint{}

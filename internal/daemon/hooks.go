@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func (c *Core) newHostEvent(m *codehook.Moment) *hostEvent {
 func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 	host, done, err := e.plugins(ctx, dir)
 	if err != nil {
-		return e.unasked(err)
+		return e.unasked(dir, err)
 	}
 	defer done()
 	if e.Begins || slices.Contains(e.Points(), hook.SessionStart) {
@@ -149,13 +150,10 @@ func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 // unasked returns the answer for the case that the plugins of a project cannot be asked: the
 // project's configuration is wrong, or they do not start in time. The answer refuses if a plugin
 // must be asked, or if a wrong configuration may say so.
-func (e *hostEvent) unasked(err error) *codehook.Result {
+func (e *hostEvent) unasked(dir string, err error) *codehook.Result {
 	e.log.Warn("plugins could not be asked", "agent", string(e.Agent), "event", e.Event, "session", e.session, "err", err)
 	r := &codehook.Result{Answer: e.NoOpinion(), Notes: []string{"plugins could not be asked: " + err.Error()}}
-	var closed []string
-	for _, p := range e.Points() {
-		closed = append(closed, e.Host.Closed(p)...)
-	}
+	closed := e.closedIn(cmp.Or(e.Moment.Dir, dir), e.Points())
 	switch {
 	case !e.Gates():
 	case is[*config.Error](err):

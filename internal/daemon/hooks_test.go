@@ -206,6 +206,27 @@ func TestOldSightings(t *testing.T) {
 	})
 }
 
+// TestUnaskedPluginsOfAProject: if the plugins of a project do not start, an event there is refused
+// because of a plugin that must agree only in this project.
+func TestUnaskedPluginsOfAProject(t *testing.T) {
+	h := newTestHome(t)
+	h.write("repo/.git/x", "")
+	root := pluginhost.ProjectRoot(filepath.Join(h.home, "repo"))
+	c := h.open("")
+	c.closed.last = hookclient.Closed{Points: closedOf(c.Host), Projects: map[string]hookclient.ByPoint{root: {hook.ToolBefore: {"linter"}}}}
+	for dir, want := range map[string]bool{root: true, h.home: false} {
+		r := preToolUse(dir, "s", "p")
+		m, err := r.Moment(codehook.Claude)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.newHostEvent(m).unasked(dir, errors.New("they do not start"))
+		if strings.Contains(got.Answer.Stdout, "linter has to agree") != want {
+			t.Errorf("%s: %s", dir, got.Answer.Stdout)
+		}
+	}
+}
+
 // A hookServed is a daemon that a hook has started.
 type hookServed struct {
 	*Core
