@@ -19,14 +19,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // mainHook is the main function of patchbay-hook, in this test's executable.
 func mainHook() {
-	os.Exit(hookroad.Main(context.Background(), os.Args[1:],
-		hookroad.Options{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
+	os.Exit(hookclient.Main(context.Background(), os.Args[1:],
+		hookclient.Options{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
 }
 
 // A hookHome is a home with plugins and two projects.
@@ -248,9 +248,9 @@ func (h *hookHome) until(what string, is func() bool) {
 	}
 }
 
-func (h *hookHome) log() []hookroad.Entry {
+func (h *hookHome) log() []hookclient.Entry {
 	h.t.Helper()
-	entries, err := hookroad.ReadLog(filepath.Dir(h.state("x")))
+	entries, err := hookclient.ReadLog(filepath.Dir(h.state("x")))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -457,10 +457,10 @@ func TestNoDaemonCanBeStarted(t *testing.T) {
 			!strings.Contains(got.stdout, "patchbay hook install claude --uninstall") {
 			t.Errorf("%+v", got)
 		}
-		if log := h.log(); len(log) != 1 || log[0].What != hookroad.Denied || log[0].Event != "PreToolUse" || log[0].Session != "s" {
+		if log := h.log(); len(log) != 1 || log[0].What != hookclient.Denied || log[0].Event != "PreToolUse" || log[0].Session != "s" {
 			t.Errorf("%+v", log)
 		}
-		if info, err := os.Stat(h.state(hookroad.ClosedName)); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(h.state(hookclient.ClosedName)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v %v", info, err)
 		}
 	})
@@ -472,14 +472,14 @@ func TestNoDaemonCanBeStarted(t *testing.T) {
 		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "rm -rf /"), "PATH=/nonexistent"); !got.silent() {
 			t.Errorf("%+v", got)
 		}
-		if log := h.log(); len(log) != 1 || log[0].What != hookroad.NoOpinion {
+		if log := h.log(); len(log) != 1 || log[0].What != hookclient.NoOpinion {
 			t.Errorf("%+v", log)
 		}
 	})
 	t.Run("a damaged list of plugins that must agree", func(t *testing.T) {
 		h := newHookHome(t)
-		h.write(".local/state/patchbay/"+hookroad.ClosedName, `{"version":`, 0o600)
-		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent"); !got.denied() || !strings.Contains(got.stdout, hookroad.ClosedName) {
+		h.write(".local/state/patchbay/"+hookclient.ClosedName, `{"version":`, 0o600)
+		if got := h.askBy(alone(t), claude, "one", h.preToolUse("one", "s", "ls"), "PATH=/nonexistent"); !got.denied() || !strings.Contains(got.stdout, hookclient.ClosedName) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -550,7 +550,7 @@ func TestHangingHooks(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		t.Logf("SessionEnd was given up after %v", got.took)
-		if log := h.log(); len(log) != 1 || log[0].What != hookroad.NoOpinion || log[0].Event != "SessionEnd" {
+		if log := h.log(); len(log) != 1 || log[0].What != hookclient.NoOpinion || log[0].Event != "SessionEnd" {
 			t.Errorf("%+v", log)
 		}
 	})

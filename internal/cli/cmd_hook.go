@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 )
 
 func newHookCommand(a *app) *cobra.Command {
@@ -64,8 +64,8 @@ until stdin ends.`,
 		},
 	}
 	cmd.Flags().StringVar(&event, "event", "", "the agent's `NAME` for the event, if stdin does not contain it")
-	cmd.Flags().BoolVar(&standIn, strings.TrimPrefix(hookroad.StandInFlag, "--"), false, "read a request, and write the answer")
-	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookroad.StandInFlag, "--")) // the flag was added a line above
+	cmd.Flags().BoolVar(&standIn, strings.TrimPrefix(hookclient.StandInFlag, "--"), false, "read a request, and write the answer")
+	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookclient.StandInFlag, "--")) // the flag was added a line above
 	cmd.AddCommand(newHookDaemonCommand(a), newHookInstallCommand(a), newHookStatusCommand(a))
 	return cmd
 }
@@ -88,14 +88,14 @@ func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) e
 	if err != nil {
 		return err
 	}
-	o := hookroad.Options{Agent: agent, Event: event, In: a.In, Out: a.out, Err: a.Err, Environ: a.Environ, Dir: dir, Program: self,
-		InProcess: func(ctx context.Context, r hookroad.Request) (*hookroad.Answer, error) {
+	o := hookclient.Options{Agent: agent, Event: event, In: a.In, Out: a.out, Err: a.Err, Environ: a.Environ, Dir: dir, Program: self,
+		InProcess: func(ctx context.Context, r hookclient.Request) (*hookclient.Answer, error) {
 			return a.answerHook(ctx, agent, r)
 		}}
 	if agent == codehook.OpenCode {
-		return hookroad.Lines(ctx, o)
+		return hookclient.Lines(ctx, o)
 	}
-	if code := hookroad.Run(ctx, o); code != 0 {
+	if code := hookclient.Run(ctx, o); code != 0 {
 		return &programExit{code: code}
 	}
 	return nil
@@ -103,13 +103,13 @@ func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) e
 
 // standIn answers a request of patchbay-hook, which cannot open plugins.
 func (a *app) standIn(ctx context.Context, agent codehook.Agent) error {
-	text, err := io.ReadAll(io.LimitReader(a.In, hookroad.MaxAnswer))
+	text, err := io.ReadAll(io.LimitReader(a.In, hookclient.MaxAnswer))
 	if err != nil {
 		return err
 	}
-	var r hookroad.Request
+	var r hookclient.Request
 	if err := json.Unmarshal(text, &r); err != nil {
-		return usage("only patchbay-hook uses this flag", "%s: %w", hookroad.StandInFlag, err)
+		return usage("only patchbay-hook uses this flag", "%s: %w", hookclient.StandInFlag, err)
 	}
 	answer, err := a.answerHook(ctx, agent, r)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *app) standIn(ctx context.Context, agent codehook.Agent) error {
 }
 
 // answerHook opens the plugins of the event's project, asks them, and closes them again.
-func (a *app) answerHook(ctx context.Context, agent codehook.Agent, r hookroad.Request) (answer *hookroad.Answer, err error) {
+func (a *app) answerHook(ctx context.Context, agent codehook.Agent, r hookclient.Request) (answer *hookclient.Answer, err error) {
 	o := daemon.Options{Host: *a.options(nil), NoModel: true}
 	if m, err := r.Moment(agent); err == nil && o.Host.Dir == "" {
 		o.Host.Dir = hookDir(m.Dir, r.Dir)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/hookinstall"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
 	"github.com/patchbay-dev/patchbay/internal/project"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -129,23 +129,23 @@ func (a *app) runHookStatus(ctx context.Context) error {
 const mostUnasked = 10
 
 // unasked returns the last events that no plugin could be asked about.
-func (a *app) unasked() ([]hookroad.Entry, error) {
+func (a *app) unasked() ([]hookclient.Entry, error) {
 	dirs, err := config.Locate(a.getenv, runtime.GOOS)
 	if err != nil {
 		return nil, err
 	}
-	all, err := hookroad.ReadLog(dirs.State)
-	return append([]hookroad.Entry{}, all[max(0, len(all)-mostUnasked):]...), err
+	all, err := hookclient.ReadLog(dirs.State)
+	return append([]hookclient.Entry{}, all[max(0, len(all)-mostUnasked):]...), err
 }
 
-func (a *app) printUnasked(entries []hookroad.Entry) {
+func (a *app) printUnasked(entries []hookclient.Entry) {
 	if len(entries) == 0 {
 		return
 	}
 	a.sayf("\nThe last events that no plugin could be asked about:\n")
 	for _, e := range entries {
 		became := "the agent went on"
-		if e.What == hookroad.Denied {
+		if e.What == hookclient.Denied {
 			became = "denied"
 		}
 		a.sayf("  %s %s %s: %s: %s\n", e.Time.Local().Format(time.DateTime), e.Agent, e.Event, became, render.Line(e.Why))

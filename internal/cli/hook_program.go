@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/hookinstall"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
@@ -29,7 +29,7 @@ func (a *app) hookProgram() (hookinstall.Program, error) {
 		return hookinstall.Program{}, err
 	}
 	self = a.asFound(self)
-	p := hookinstall.Program{Path: self, Args: []string{"hook"}, Closed: filepath.Join(dirs.State, hookroad.ClosedName)}
+	p := hookinstall.Program{Path: self, Args: []string{"hook"}, Closed: filepath.Join(dirs.State, hookclient.ClosedName)}
 	thin := filepath.Join(filepath.Dir(self), "patchbay-hook")
 	if runtime.GOOS == "windows" {
 		thin += ".exe"

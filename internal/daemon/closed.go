@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -21,7 +21,7 @@ type closedFile struct {
 	make    sync.Once
 
 	mu   sync.Mutex // held while the file is written
-	last hookroad.Closed
+	last hookclient.Closed
 }
 
 // signal returns the channel that announces that the file must be written again.
@@ -65,8 +65,8 @@ func (c *Core) WriteClosed() {
 // closedPoints returns the closed points of all projects. A project whose plugins are not running
 // now keeps its entry, because they are started again when they are needed. All entries are dropped
 // if the daemon's own points have changed. The caller holds the lock.
-func (c *Core) closedPoints() hookroad.Closed {
-	next := hookroad.Closed{Points: closedOf(c.Host), Projects: map[string]hookroad.ByPoint{}}
+func (c *Core) closedPoints() hookclient.Closed {
+	next := hookclient.Closed{Points: closedOf(c.Host), Projects: map[string]hookclient.ByPoint{}}
 	if equalPoints(next.Points, c.closed.last.Points) {
 		maps.Copy(next.Projects, c.closed.last.Projects)
 	}
@@ -79,9 +79,18 @@ func (c *Core) closedPoints() hookroad.Closed {
 	return next
 }
 
+// closedIn returns the plugins that must be asked at some points in the project of a directory, also
+// while its plugins are not running.
+func (c *Core) closedIn(dir string, points []hook.Point) []string {
+	c.closed.mu.Lock()
+	defer c.closed.mu.Unlock()
+	all := c.closedPoints()
+	return all.At(pluginhost.ProjectRoot(dir), points)
+}
+
 // closedOf returns the closed points of one set of plugins.
-func closedOf(host *pluginhost.Host) hookroad.ByPoint {
-	by := hookroad.ByPoint{}
+func closedOf(host *pluginhost.Host) hookclient.ByPoint {
+	by := hookclient.ByPoint{}
 	for _, spec := range hook.Points() {
 		if names := host.Closed(spec.Point); len(names) > 0 {
 			by[spec.Point] = names
@@ -90,4 +99,4 @@ func closedOf(host *pluginhost.Host) hookroad.ByPoint {
 	return by
 }
 
-func equalPoints(a, b hookroad.ByPoint) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }
+func equalPoints(a, b hookclient.ByPoint) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }

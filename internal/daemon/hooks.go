@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -46,12 +47,12 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 	switch {
 	case !codehook.Agent(agent).Known():
 		return httpapi.HookAnswer{}, httpapi.ErrNoAgent
-	case r.Protocol != hookroad.Protocol:
+	case r.Protocol != hookclient.Protocol:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherProtocol
 	case h.only && r.Version != "" && r.Version != h.version:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherVersion
 	}
-	a, err := h.AnswerHook(ctx, codehook.Agent(agent), hookroad.Request(r))
+	a, err := h.AnswerHook(ctx, codehook.Agent(agent), hookclient.Request(r))
 	if err != nil {
 		return httpapi.HookAnswer{}, err
 	}
@@ -59,13 +60,13 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 }
 
 // AnswerHook fires the points of an event of another agent, and returns the answer.
-func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.Request) (*hookroad.Answer, error) {
+func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookclient.Request) (*hookclient.Answer, error) {
 	m, err := r.Moment(agent)
 	if err != nil {
 		return nil, &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
 	if len(m.Points()) == 0 || c.hosts.isDouble(m) {
-		return &hookroad.Answer{Answer: m.NoOpinion()}, nil
+		return &hookclient.Answer{Answer: m.NoOpinion()}, nil
 	}
 	e := c.newHostEvent(m)
 	ctx, done, err := c.running.begin(ctx, e.session)
@@ -84,7 +85,7 @@ func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookroad.
 		return nil, &httpapi.UnavailableError{Reason: errStopping.Error()}
 	}
 	c.hostRecords.add(c, func(ctx context.Context) { e.record(ctx, result) })
-	return &hookroad.Answer{Answer: result.Answer, Notes: result.Notes}, nil
+	return &hookclient.Answer{Answer: result.Answer, Notes: result.Notes}, nil
 }
 
 // A hostEvent is one event of another agent.
@@ -108,7 +109,7 @@ func (c *Core) newHostEvent(m *codehook.Moment) *hostEvent {
 func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 	host, done, err := e.plugins(ctx, dir)
 	if err != nil {
-		return e.unasked(err)
+		return e.unasked(dir, err)
 	}
 	defer done()
 	if e.Begins || slices.Contains(e.Points(), hook.SessionStart) {
@@ -149,13 +150,10 @@ func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 // unasked returns the answer for the case that the plugins of a project cannot be asked: the
 // project's configuration is wrong, or they do not start in time. The answer refuses if a plugin
 // must be asked, or if a wrong configuration may say so.
-func (e *hostEvent) unasked(err error) *codehook.Result {
+func (e *hostEvent) unasked(dir string, err error) *codehook.Result {
 	e.log.Warn("plugins could not be asked", "agent", string(e.Agent), "event", e.Event, "session", e.session, "err", err)
 	r := &codehook.Result{Answer: e.NoOpinion(), Notes: []string{"plugins could not be asked: " + err.Error()}}
-	var closed []string
-	for _, p := range e.Points() {
-		closed = append(closed, e.Host.Closed(p)...)
-	}
+	closed := e.closedIn(cmp.Or(e.Moment.Dir, dir), e.Points())
 	switch {
 	case !e.Gates():
 	case is[*config.Error](err):

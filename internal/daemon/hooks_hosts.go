@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,7 +93,8 @@ type sighting struct {
 // Cursor and Copilot CLI also run the hooks of Claude Code's settings, so one tool call can reach
 // both hooks. Two events are the same if session and call id are equal and the hooks belong to
 // different agents. Their content is not compared, because an agent may call the same command
-// twice. Each event matches at most one other, because some models reuse call ids in each turn.
+// twice. Some models reuse call ids in each turn, so each event matches at most one other, and none
+// that is older than doubleTime.
 func (s *hostState) isDouble(m *codehook.Moment) bool {
 	if m.CallID == "" || m.Session == "" {
 		return false
@@ -102,16 +104,15 @@ func (s *hostState) isDouble(m *codehook.Moment) bool {
 	now := time.Now()
 	s.forgetSightings(now)
 	key := fmt.Sprintf("%q %q %v", m.Session, m.CallID, m.Points())
-	for i, other := range s.doubles[key] {
-		if other.agent != m.Agent {
-			s.doubles[key] = append(s.doubles[key][:i:i], s.doubles[key][i+1:]...)
-			return true
-		}
+	recent := slices.DeleteFunc(s.doubles[key], func(other sighting) bool { return now.Sub(other.at) > doubleTime })
+	if i := slices.IndexFunc(recent, func(other sighting) bool { return other.agent != m.Agent }); i >= 0 {
+		s.doubles[key] = slices.Delete(recent, i, i+1)
+		return true
 	}
 	if s.doubles == nil {
 		s.doubles = make(map[string][]sighting)
 	}
-	s.doubles[key] = append(s.doubles[key], sighting{m.Agent, now})
+	s.doubles[key] = append(recent, sighting{m.Agent, now})
 	return false
 }
 

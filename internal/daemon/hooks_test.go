@@ -13,12 +13,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
@@ -35,20 +36,20 @@ async def mark(ctx, call):
 }
 
 // preToolUse returns the event of a shell call in Claude Code.
-func preToolUse(dir, session, prompt string) hookroad.Request {
+func preToolUse(dir, session, prompt string) hookclient.Request {
 	return hookRequest("PreToolUse", map[string]any{"session_id": session, "prompt_id": prompt, "cwd": dir, "transcript_path": "/x",
 		"tool_name": "Bash", "tool_input": map[string]string{"command": "ls"}, "tool_use_id": "toolu_1"})
 }
 
-func hookRequest(event string, fields map[string]any) hookroad.Request {
+func hookRequest(event string, fields map[string]any) hookclient.Request {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		panic(err)
 	}
-	return hookroad.NewRequest(codehook.Input{Event: event, Dir: "/", Data: data}, pluginhost.Version)
+	return hookclient.NewRequest(codehook.Input{Event: event, Dir: "/", Data: data}, pluginhost.Version)
 }
 
-func (h testHome) answer(c *Core, r hookroad.Request) *hookroad.Answer {
+func (h testHome) answer(c *Core, r hookclient.Request) *hookclient.Answer {
 	h.t.Helper()
 	a, err := c.AnswerHook(h.t.Context(), codehook.Claude, r)
 	if err != nil {
@@ -185,6 +186,47 @@ func TestDoubles(t *testing.T) {
 	}
 }
 
+// TestOldSightings: an event is not the double of an old one, even if a model reuses the call's id.
+func TestOldSightings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s hostState
+		cursor := &codehook.Moment{Agent: codehook.Cursor, Session: "s", CallID: "1"}
+		claude := &codehook.Moment{Agent: codehook.Claude, Session: "s", CallID: "1"}
+		if s.isDouble(cursor) {
+			t.Error("the first event is a double")
+		}
+		time.Sleep(doubleTime + time.Second)
+		if s.isDouble(claude) {
+			t.Error("an event is the double of an old one")
+		}
+		time.Sleep(doubleTime - time.Second)
+		if !s.isDouble(cursor) {
+			t.Error("an event is not the double of a recent one")
+		}
+	})
+}
+
+// TestUnaskedPluginsOfAProject: if the plugins of a project do not start, an event there is refused
+// because of a plugin that must agree only in this project.
+func TestUnaskedPluginsOfAProject(t *testing.T) {
+	h := newTestHome(t)
+	h.write("repo/.git/x", "")
+	root := pluginhost.ProjectRoot(filepath.Join(h.home, "repo"))
+	c := h.open("")
+	c.closed.last = hookclient.Closed{Points: closedOf(c.Host), Projects: map[string]hookclient.ByPoint{root: {hook.ToolBefore: {"linter"}}}}
+	for dir, want := range map[string]bool{root: true, h.home: false} {
+		r := preToolUse(dir, "s", "p")
+		m, err := r.Moment(codehook.Claude)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.newHostEvent(m).unasked(dir, errors.New("they do not start"))
+		if strings.Contains(got.Answer.Stdout, "linter has to agree") != want {
+			t.Errorf("%s: %s", dir, got.Answer.Stdout)
+		}
+	}
+}
+
 // A hookServed is a daemon that a hook has started.
 type hookServed struct {
 	*Core
@@ -242,10 +284,10 @@ func TestHookDaemons(t *testing.T) {
 		t.Helper()
 		var out, errs strings.Builder
 		data := preToolUse(h.home, "s", "p").Input
-		code := hookroad.Run(t.Context(), hookroad.Options{Agent: codehook.Claude, Event: "PreToolUse", In: strings.NewReader(string(data)), Out: &out, Err: &errs,
+		code := hookclient.Run(t.Context(), hookclient.Options{Agent: codehook.Claude, Event: "PreToolUse", In: strings.NewReader(string(data)), Out: &out, Err: &errs,
 			Environ: []string{"HOME=" + h.home, "PATH=/nonexistent"}, Dir: h.home, Version: version, Program: "/nonexistent",
-			InProcess: func(context.Context, hookroad.Request) (*hookroad.Answer, error) {
-				return &hookroad.Answer{Answer: codehook.Answer{Stdout: "in process"}}, nil
+			InProcess: func(context.Context, hookclient.Request) (*hookclient.Answer, error) {
+				return &hookclient.Answer{Answer: codehook.Answer{Stdout: "in process"}}, nil
 			}})
 		if code != 0 || errs.String() != "" {
 			t.Errorf("exit %d, %s", code, errs.String())
@@ -325,12 +367,12 @@ func (s *hookServed) overSocketHealth(t *testing.T) bool {
 }
 
 // closedAt waits until the file of closed points has the wanted content.
-func (h testHome) closedAt(c *Core, want hookroad.ByPoint) {
+func (h testHome) closedAt(c *Core, want hookclient.ByPoint) {
 	h.t.Helper()
-	var got *hookroad.Closed
+	var got *hookclient.Closed
 	var err error
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-		if got, err = hookroad.ReadClosed(c.Dirs.State); err == nil && reflect.DeepEqual(got.Points, want) {
+		if got, err = hookclient.ReadClosed(c.Dirs.State); err == nil && reflect.DeepEqual(got.Points, want) {
 			return
 		}
 	}
@@ -344,8 +386,8 @@ func TestTheFileOfClosedPoints(t *testing.T) {
 	h.write(".agent/plugins/b.py", marker("b"))
 	h.write(".config/patchbay/config.toml", "[plugins.b]\non_failure = \"abort\"\n")
 	s := h.serveHooks(pluginhost.Version, 0)
-	path := filepath.Join(s.Dirs.State, hookroad.ClosedName)
-	h.closedAt(s.Core, hookroad.ByPoint{hook.ToolBefore: {"b"}})
+	path := filepath.Join(s.Dirs.State, hookclient.ClosedName)
+	h.closedAt(s.Core, hookclient.ByPoint{hook.ToolBefore: {"b"}})
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
@@ -356,21 +398,21 @@ func TestTheFileOfClosedPoints(t *testing.T) {
 		if err := s.Host.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		h.closedAt(s.Core, hookroad.ByPoint{})
+		h.closedAt(s.Core, hookclient.ByPoint{})
 	})
 	t.Run("the points of a new plugin are added", func(t *testing.T) {
 		h.write(".agent/plugins/b.py", marker("b"))
 		if err := s.Host.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		h.closedAt(s.Core, hookroad.ByPoint{hook.ToolBefore: {"b"}})
+		h.closedAt(s.Core, hookclient.ByPoint{hook.ToolBefore: {"b"}})
 	})
 	t.Run("a project is listed if its points differ", func(t *testing.T) {
 		h.write("repo/.git/x", "")
 		root := pluginhost.ProjectRoot(filepath.Join(h.home, "repo"))
 		h.answer(s.Core, preToolUse(root, "s", "p"))
 		s.WriteClosed()
-		got, err := hookroad.ReadClosed(s.Dirs.State)
+		got, err := hookclient.ReadClosed(s.Dirs.State)
 		if err != nil || len(got.Projects) != 0 {
 			t.Errorf("nothing is different there: %+v, %v", got, err)
 		}

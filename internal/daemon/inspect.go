@@ -18,7 +18,11 @@ func (i inspect) Plugins(context.Context) (any, error) { return i.Host.Plugins()
 // Plugin returns the facts of `plugin info`. It first asks for the health of a plugin that reports
 // it only on request.
 func (i inspect) Plugin(ctx context.Context, name string) (any, error) {
-	if err := i.Host.CheckHealth(ctx, name); err != nil && !errors.Is(err, pluginhost.ErrNotFound) {
+	err := i.Host.CheckHealth(ctx, name)
+	if errors.Is(err, pluginhost.ErrAmbiguous) {
+		return nil, &httpapi.InvalidRequestError{Reason: err.Error()}
+	}
+	if err != nil && !errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, err
 	}
 	detail, err := i.Host.Plugin(name)

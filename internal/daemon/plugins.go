@@ -64,7 +64,7 @@ func knobError(err error) error {
 		return httpapi.ErrNoKnob
 	case errors.Is(err, editfile.ErrChanged):
 		return fmt.Errorf("%w: %w", httpapi.ErrFileChanged, err)
-	case errors.Is(err, pluginhost.ErrBadValue), errors.Is(err, editfile.ErrPath):
+	case errors.Is(err, pluginhost.ErrBadValue), errors.Is(err, editfile.ErrPath), errors.Is(err, pluginhost.ErrAmbiguous):
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
 	return reloadError(err)
@@ -75,10 +75,7 @@ func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
 	if err == nil {
 		p.reconfigureElsewhere(ctx, name)
 	}
-	if errors.Is(err, pluginhost.ErrNotFound) {
-		return false, httpapi.ErrNoPlugin
-	}
-	return restarted, reloadError(err)
+	return restarted, repairError(err)
 }
 
 func (p plugins) Restart(ctx context.Context, name string) error {

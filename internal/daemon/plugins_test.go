@@ -300,3 +300,21 @@ func TestACommandReachesTheDaemon(t *testing.T) {
 		t.Errorf("a config that does not fit: restarted %v, %v", restarted, err)
 	}
 }
+
+// TestANameOfTwoPlugins: a name that plugins of two dialects have is an error of the client, and
+// the answer says how to write the name.
+func TestANameOfTwoPlugins(t *testing.T) {
+	h := kagedHome(t)
+	h.plugin("notes", "sink")
+	s := h.serve("", Limits{})
+	for _, c := range []struct{ method, route, body string }{
+		{"GET", "/v1/plugins/notes", ""},
+		{"POST", "/v1/plugins/notes/reload", ""},
+		{"POST", "/v1/plugins/notes/restart", ""},
+		{"PUT", "/v1/plugins/notes/knobs/shown", `{"value":5}`},
+	} {
+		if got := s.do(c.method, c.route, c.body); got.status != 400 || !strings.Contains(got.body, "write kaged:notes or dotagent:notes") && !strings.Contains(got.body, "write dotagent:notes or kaged:notes") {
+			t.Errorf("%s %s: %d %s", c.method, c.route, got.status, got.body)
+		}
+	}
+}

@@ -46,8 +46,8 @@ func Approvals(p Place, text []byte) ([]Approval, error) {
 	return all, nil
 }
 
-// codexHash returns the hash of an entry with one handler: of its compact JSON, with sorted names
-// and defaults filled in.
+// codexHash returns the hash that Codex computes for an entry with one handler. Codex hashes
+// compact JSON with sorted names, and with the default of async.
 func codexHash(event string, item any) (string, error) {
 	fields, _ := item.(map[string]any)
 	handlers, _ := fields["hooks"].([]any)
@@ -60,7 +60,7 @@ func codexHash(event string, item any) (string, error) {
 	if matcher, ok := fields["matcher"]; ok {
 		hashed["matcher"] = matcher
 	}
-	text, err := rawjson.Marshal(hashed) // which sorts names
+	text, err := rawjson.Marshal(hashed) // it sorts the names
 	if err != nil {
 		return "", err
 	}

@@ -18,12 +18,12 @@ type recipe struct {
 // recipes lists the agents whose file is JSON. The order of fields is fixed, because an agent may
 // ask the user again when a byte changes.
 var recipes = map[codehook.Agent]recipe{
-	codehook.Claude:  {entry: matched},
-	codehook.Codex:   {entry: matched},
-	codehook.Qwen:    {entry: matched},
-	codehook.Gemini:  {entry: named},
-	codehook.Cursor:  {entry: plain, version: 1},
-	codehook.Copilot: {entry: executed, version: 1},
+	codehook.Claude:  {entry: groupEntry},
+	codehook.Codex:   {entry: groupEntry},
+	codehook.Qwen:    {entry: groupEntry},
+	codehook.Gemini:  {entry: namedEntry},
+	codehook.Cursor:  {entry: commandEntry, version: 1},
+	codehook.Copilot: {entry: execEntry, version: 1},
 }
 
 // A command is a handler that is run by a shell.
@@ -34,30 +34,30 @@ type command struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// handlers is a group of handlers. Without a matcher, as here, they handle every event of their
-// kind.
-type handlers struct {
+// A handlerGroup is a list of handlers. Without a matcher, as here, they handle every event of
+// their kind.
+type handlerGroup struct {
 	Hooks []command `json:"hooks"`
 }
 
-// matched returns an entry for Claude Code, Codex and Qwen Code.
-func matched(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
-	return handlers{[]command{{Type: "command", Command: p.line(agent, event), Timeout: int64(timeout / time.Second)}}}
+// groupEntry returns an entry for Claude Code, Codex and Qwen Code.
+func groupEntry(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
+	return handlerGroup{[]command{{Type: "command", Command: p.line(agent, event), Timeout: int64(timeout / time.Second)}}}
 }
 
-// named returns an entry for Gemini CLI: it has a name, which Gemini CLI lists, and its timeout is
-// in milliseconds.
-func named(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
-	return handlers{[]command{{Name: mainProgram, Type: "command", Command: p.line(agent, event), Timeout: timeout.Milliseconds()}}}
+// namedEntry returns an entry for Gemini CLI: it has a name, which Gemini CLI lists, and its
+// timeout is in milliseconds.
+func namedEntry(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
+	return handlerGroup{[]command{{Name: mainProgram, Type: "command", Command: p.line(agent, event), Timeout: timeout.Milliseconds()}}}
 }
 
-// plain returns an entry for Cursor.
-func plain(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
+// commandEntry returns an entry for Cursor.
+func commandEntry(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return command{Type: "command", Command: p.line(agent, event), Timeout: int64(timeout / time.Second)}
 }
 
-// executed returns an entry for Copilot CLI, which starts the program without a shell.
-func executed(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
+// execEntry returns an entry for Copilot CLI, which starts the program without a shell.
+func execEntry(p Program, agent codehook.Agent, event string, timeout time.Duration) any {
 	return struct {
 		Type    string   `json:"type"`
 		Exec    string   `json:"exec"`
@@ -66,7 +66,7 @@ func executed(p Program, agent codehook.Agent, event string, timeout time.Durati
 	}{"command", p.Path, p.args(agent, event), int64(timeout / time.Second)}
 }
 
-// item returns the entry of an event as JSON.
-func (r recipe) item(p Program, agent codehook.Agent, spec codehook.EventSpec) (json.RawMessage, error) {
+// entryJSON returns the entry of an event as JSON.
+func (r recipe) entryJSON(p Program, agent codehook.Agent, spec codehook.EventSpec) (json.RawMessage, error) {
 	return json.Marshal(r.entry(p, agent, spec.Name, spec.Timeout))
 }

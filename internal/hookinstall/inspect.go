@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ type Entry struct {
 type Installed struct {
 	Place   Place
 	Entries []Entry
-	Faults  []Fault // mistakes that keep it from working
+	Faults  []Fault // mistakes in the entries
 }
 
 // A Fault is one mistake in an installation.
@@ -73,8 +74,8 @@ func fileEntries(p Place, text []byte) ([]Entry, error) {
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		list, _ := events[event].([]any)
 		for _, item := range list {
-			for _, h := range group(item) {
-				if started := h.started(); ours(p.Agent, started) {
+			for _, h := range handlersOf(item) {
+				if started := h.started(); startsPatchbay(p.Agent, started) {
 					all = append(all, Entry{Event: event, Started: started})
 				}
 			}
@@ -117,7 +118,8 @@ func installCommand(p Place) string {
 	return command
 }
 
-// faultsOfPrograms reports programs that are missing: some agents then refuse every tool.
+// faultsOfPrograms reports programs that are missing or not executable. Some agents then refuse
+// every tool call.
 func faultsOfPrograms(in Installed) []Fault {
 	var faults []Fault
 	seen := make(map[string]bool)
@@ -133,7 +135,7 @@ func faultsOfPrograms(in Installed) []Fault {
 			continue // it depends on the agent's PATH
 		case err != nil:
 			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which does not exist", in.Place.Path(), program), "`" + installCommand(in.Place) + "` writes the current program; with `--uninstall` it removes the entries"})
-		case info.IsDir() || info.Mode().Perm()&0o111 == 0:
+		case info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not executable", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + installCommand(in.Place) + "`"})
 		}
 	}

@@ -74,20 +74,20 @@ func apply(p Place, dry bool, change func([]byte) ([]byte, error)) (Change, erro
 	return c, nil
 }
 
-// withEntries returns a file with our entries, and without those for events that are no longer
-// wanted.
+// withEntries returns a file with our entries for the agent's events, and without our entries for
+// other events.
 func withEntries(agent codehook.Agent, program Program, data []byte) ([]byte, error) {
 	r := recipes[agent]
 	var err error
 	if r.version != 0 {
-		if data, err = versioned(data, r.version); err != nil {
+		if data, err = withVersion(data, r.version); err != nil {
 			return nil, err
 		}
 	}
 	wanted := make(map[string]bool)
 	for _, spec := range codehook.Events(agent) {
 		wanted[spec.Name] = true
-		item, err := r.item(program, agent, spec)
+		item, err := r.entryJSON(program, agent, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +117,8 @@ func withoutEntries(agent codehook.Agent, data []byte) ([]byte, error) {
 	return left, nil
 }
 
-// versioned returns a file with its format version, and adds the version if it is missing.
-func versioned(data []byte, version int) ([]byte, error) {
+// withVersion returns a file with its format version, and adds the version if it is missing.
+func withVersion(data []byte, version int) ([]byte, error) {
 	values, err := editfile.ReadJSON(data)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func versioned(data []byte, version int) ([]byte, error) {
 			return data, nil
 		}
 	}
-	return nil, fmt.Errorf("the file has version %v, and only version %d is known: install by hand", values["version"], version)
+	return nil, fmt.Errorf("the file has version %v, but Patchbay can only write version %d: install by hand", values["version"], version)
 }
 
 // putEntry writes the entry of one event.
@@ -181,7 +181,7 @@ func refuseMixed(agent codehook.Agent, data []byte, event string) error {
 	list, _ := events[event].([]any)
 	for _, item := range list {
 		if own, all := countOurs(agent, item); own > 0 && own < all {
-			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: move that one to its own entry", event)
+			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: move the other program to an entry of its own", event)
 		}
 	}
 	return nil

@@ -2,7 +2,8 @@
 // OpenCode's hooks are functions in its own process. This plugin sends each call to Patchbay as a line of JSON, and
 // changes OpenCode's objects in place as the answer says, because OpenCode looks at nothing else.
 import { spawn } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync, realpathSync } from "node:fs"
+import { dirname, join } from "node:path"
 
 const start = "START" // the program and its arguments
 const waits = "WAITS" // hook or event → how long an answer may take, in milliseconds
@@ -78,6 +79,19 @@ function put(object, key, value) {
 
 const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v)
 
+// projectRoot returns the nearest directory, upwards, that contains .git. Patchbay's list has projects by this path.
+function projectRoot(directory) {
+  try {
+    directory = realpathSync(directory)
+  } catch {
+    // a directory that does not exist is used as it is written
+  }
+  for (let at = directory; ; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) return at
+    if (dirname(at) === at) return directory
+  }
+}
+
 // mustAsk returns the plugins that must agree at a hook, if Patchbay does not answer.
 function mustAsk(name, directory) {
   const points = gates[name] ?? []
@@ -88,7 +102,7 @@ function mustAsk(name, directory) {
   } catch (e) {
     return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin must agree
   }
-  const by = file.projects?.[directory] ?? file.points ?? {}
+  const by = file.projects?.[projectRoot(directory)] ?? file.points ?? {}
   return [...new Set(points.flatMap((point) => by[point] ?? []))]
 }
 

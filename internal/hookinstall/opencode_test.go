@@ -30,9 +30,9 @@ for (const command of process.argv.slice(3)) {
 await hooks.dispose()
 `
 
-// playing is a program that stands in for Patchbay. Its answers depend on what it reads, which it
-// also records.
-const playing = `#!/usr/bin/env node
+// fakePatchbay is a program that runs instead of Patchbay. It records the lines that it reads, and
+// answers each by its command.
+const fakePatchbay = `#!/usr/bin/env node
 import { appendFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 for await (const line of createInterface({ input: process.stdin })) {
@@ -77,7 +77,7 @@ func writeProgram(t *testing.T, path, text string) {
 func TestOpenCodePlugin(t *testing.T) {
 	dir := t.TempDir()
 	program := Program{Path: filepath.Join(dir, "patchbay-hook.mjs"), Closed: filepath.Join(dir, "none.json")}
-	writeProgram(t, program.Path, playing)
+	writeProgram(t, program.Path, fakePatchbay)
 	got := drive(t, program, "/a/project", "ls", "no", "change", "ls")
 	for i, want := range []string{
 		`{"args":{"command":"ls","description":"mine"},"same":true}`, `{"thrown":"not here"}`,
@@ -98,14 +98,25 @@ func TestOpenCodePlugin(t *testing.T) {
 func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	dir := t.TempDir()
 	closed, broken := filepath.Join(dir, "closed.json"), filepath.Join(dir, "broken.json")
-	writeProgram(t, closed, `{"version":1,"points":{"tool.before":["guard"]},"projects":{"/open":{}}}`)
+	project, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(project, "a", "b")
+	for _, made := range []string{below, filepath.Join(project, ".git")} {
+		if err := os.MkdirAll(made, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeProgram(t, closed, `{"version":1,"points":{"tool.before":["guard"]},"projects":{"/open":{},"`+project+`":{"tool.before":["linter"]}}}`)
 	writeProgram(t, broken, `{`)
 	died := filepath.Join(dir, "patchbay-hook.mjs")
-	writeProgram(t, died, playing)
+	writeProgram(t, died, fakePatchbay)
 	for _, tc := range []struct{ rule, program, closed, project, want string }{
 		{"no point is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
 		{"a point is closed", filepath.Join(dir, "gone"), closed, "/p", "could not ask guard"},
 		{"not in this project", filepath.Join(dir, "gone"), closed, "/open", `"same":true`},
+		{"below the root of a project", filepath.Join(dir, "gone"), closed, below, "could not ask linter"},
 		{"the file of closed points is broken", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},
 		{"the program dies", died, closed, "/p", "PATCHBAY_HOOK=off"},
 	} {

@@ -53,18 +53,18 @@ func Find(agent codehook.Agent, home, project string, getenv func(string) string
 	if l.variable != "" {
 		if dir := getenv(l.variable); filepath.IsAbs(dir) {
 			rest, err := filepath.Rel(l.base, filepath.FromSlash(l.user))
-			return followed(Place{Agent: agent, Dir: dir, Name: filepath.ToSlash(rest)}), err
+			return followLink(Place{Agent: agent, Dir: dir, Name: filepath.ToSlash(rest)}), err
 		}
 	}
 	if home == "" {
 		return Place{}, errors.New("there is no home directory: set HOME, or install into a project with --project")
 	}
-	return followed(Place{Agent: agent, Dir: home, Name: l.user}), nil
+	return followLink(Place{Agent: agent, Dir: home, Name: l.user}), nil
 }
 
-// followed returns the place that a symbolic link leads to, because some users keep such files
+// followLink returns the place that a symbolic link leads to, because some users keep such files
 // elsewhere. A link of a project is not followed: it came with the project.
-func followed(p Place) Place {
+func followLink(p Place) Place {
 	if real, err := filepath.EvalSymlinks(p.Path()); err == nil && real != p.Path() {
 		p.Dir, p.Name = filepath.Dir(real), filepath.Base(real)
 	}

@@ -44,11 +44,11 @@ type Proof struct {
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {
-		return Proof{Fault: &Fault{"it has no entry for tool calls", "`" + installCommand(in.Place) + "`"}}
+		return Proof{Fault: &Fault{"there is no entry for tool calls", "`" + installCommand(in.Place) + "`"}}
 	}
 	entry := in.Entries[i]
 	proof := Proof{Event: entry.Event}
-	input, err := sample(in.Place.Agent, entry.Event, p.Dir)
+	input, err := sampleEvent(in.Place.Agent, entry.Event, p.Dir)
 	if err != nil {
 		proof.Fault = &Fault{err.Error(), ""}
 		return proof
@@ -57,7 +57,7 @@ func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	answer, err := p.run(ctx, entry.Started, input)
 	proof.Took = time.Since(began)
 	if err == nil {
-		err = understood(in.Place.Agent, answer)
+		err = checkAnswer(in.Place.Agent, answer)
 	}
 	if err != nil {
 		proof.Fault = &Fault{fmt.Sprintf("%s: %v", strings.Join(entry.Started, " "), err),
@@ -90,8 +90,8 @@ func (p Prober) run(ctx context.Context, started []string, input []byte) (codeho
 	return codehook.Answer{Stdout: string(r.Stdout), Stderr: r.Stderr, ExitCode: r.Exit.Code}, nil
 }
 
-// sample returns the event that an agent sends before a command that prints a word.
-func sample(agent codehook.Agent, event, dir string) ([]byte, error) {
+// sampleEvent returns the event that an agent sends before a command that prints a word.
+func sampleEvent(agent codehook.Agent, event, dir string) ([]byte, error) {
 	const session, call = codehook.ProbeSession, "call-1"
 	arguments := map[string]any{"command": "echo patchbay"}
 	fields := map[string]any{"session_id": session, "cwd": dir, "hook_event_name": event, "tool_name": "Bash",
@@ -114,8 +114,8 @@ func jsonLine(v any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// understood checks that an answer to a harmless event is valid for the agent.
-func understood(agent codehook.Agent, a codehook.Answer) error {
+// checkAnswer checks that an answer to a harmless event is valid for the agent.
+func checkAnswer(agent codehook.Agent, a codehook.Answer) error {
 	if a.ExitCode != 0 {
 		return fmt.Errorf("it ended with exit code %d: %s", a.ExitCode, strings.TrimSpace(a.Stderr+a.Stdout))
 	}

@@ -16,7 +16,7 @@ type Program struct {
 	Args []string // before the agent's name
 
 	// Closed is the path of the file that lists the plugins that must agree to events: see
-	// hookroad.Closed. If the program does not answer, OpenCode's plugin reads this file, and
+	// hookclient.Closed. If the program does not answer, OpenCode's plugin reads this file, and
 	// refuses the events to which one of these plugins must agree.
 	Closed string
 }
@@ -84,9 +84,9 @@ func (h handler) started() []string {
 	return append(words(h.Command), h.Args...)
 }
 
-// ours reports whether a command line starts Patchbay for an agent. The program may be in any
-// directory.
-func ours(agent codehook.Agent, started []string) bool {
+// startsPatchbay reports whether a command line starts Patchbay for an agent. The program may be in
+// any directory.
+func startsPatchbay(agent codehook.Agent, started []string) bool {
 	if len(started) < 2 {
 		return false
 	}
@@ -101,8 +101,8 @@ func ours(agent codehook.Agent, started []string) bool {
 	return len(rest) > 0 && rest[0] == string(agent)
 }
 
-// group returns the programs of an item in an agent's list: one, or several behind a matcher.
-func group(item any) []handler {
+// handlersOf returns the programs of an item in an agent's list: one, or several behind a matcher.
+func handlersOf(item any) []handler {
 	text, err := json.Marshal(item)
 	var h handler
 	if err != nil || json.Unmarshal(text, &h) != nil {
@@ -116,9 +116,9 @@ func group(item any) []handler {
 
 // countOurs returns how many of an item's programs are ours, and how many there are.
 func countOurs(agent codehook.Agent, item any) (own, all int) {
-	handlers := group(item)
+	handlers := handlersOf(item)
 	for _, h := range handlers {
-		if ours(agent, h.started()) {
+		if startsPatchbay(agent, h.started()) {
 			own++
 		}
 	}

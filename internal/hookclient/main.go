@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // denial. The other agents go on.
 const exitUsage = 64
 
-// Main runs the program patchbay-hook. o has its streams and its environment; the agent and the
+// Main runs the program patchbay-hook. o has the streams and the environment; the agent and the
 // event come from args.
 func Main(ctx context.Context, args []string, o Options) int {
 	for len(args) > 0 {

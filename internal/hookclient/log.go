@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
@@ -14,7 +15,7 @@ import (
 )
 
 // LogName is the log of events for which there was no answer, below the state directory. When it
-// has grown to maxLog, it is renamed to LogName.1 and replaces the one before.
+// has grown beyond maxLog, it is renamed to LogName.1, and replaces the file of that name.
 const LogName = "hook.log"
 
 const maxLog = 256 << 10
@@ -35,12 +36,14 @@ type Entry struct {
 	Why     string         `json:"why"`
 }
 
-// maxWhy limits the text of Why.
+// maxWhy limits the length of Why, in bytes.
 const maxWhy = 1000
 
 // Append adds an entry to the log below a state directory.
 func (e Entry) Append(state string) error {
-	e.Why = e.Why[:min(len(e.Why), maxWhy)]
+	if len(e.Why) > maxWhy {
+		e.Why = strings.ToValidUTF8(e.Why[:maxWhy], "") // the cut may be inside a character
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"cmp"
@@ -39,36 +39,36 @@ type Options struct {
 	Version   string                                          // of this program, for tests; "": version.Number
 }
 
-// A road answers the events of one process.
-type road struct {
+// A client answers the events of one process.
+type client struct {
 	Options
-	off    bool
+	off    bool // Switch is "off"
 	dirs   homedirs.Dirs
 	socket string
 	fault  error // why no daemon can be reached at all
 }
 
-func newRoad(o Options) *road {
+func newClient(o Options) *client {
 	o.Version = cmp.Or(o.Version, version.Number)
 	getenv := lookup(o.Environ)
-	r := &road{Options: o, off: getenv(Switch) == "off"}
-	if r.dirs, r.fault = homedirs.Locate(getenv, runtime.GOOS); r.fault == nil {
-		r.socket, r.fault = localsock.Path(r.dirs.State, SocketName)
+	c := &client{Options: o, off: getenv(Switch) == "off"}
+	if c.dirs, c.fault = homedirs.Locate(getenv, runtime.GOOS); c.fault == nil {
+		c.socket, c.fault = localsock.Path(c.dirs.State, SocketName)
 	}
-	return r
+	return c
 }
 
 // Run answers the event on stdin and returns the exit code. It always answers in time, because an
 // agent that waits too long goes on without an answer.
 func Run(ctx context.Context, o Options) int {
-	r := newRoad(o)
+	c := newClient(o)
 	began := time.Now()
-	data, err := r.read()
+	data, err := c.readInput()
 	var a codehook.Answer
 	if err != nil {
-		a = r.unreadable(err)
+		a = c.unreadable(err)
 	} else {
-		a = r.answer(ctx, data, began)
+		a = c.answer(ctx, data, began)
 	}
 	// If the agent is gone, there is no place to report these errors.
 	_, _ = io.WriteString(o.Out, a.Stdout)
@@ -76,23 +76,23 @@ func Run(ctx context.Context, o Options) int {
 	return a.ExitCode
 }
 
-// readPatience is how long read waits for an event whose name is not known yet.
+// readPatience is how long readInput waits for an event whose name is not known yet.
 const readPatience = 30 * time.Second
 
-// read reads the event that the agent writes.
-func (r *road) read() ([]byte, error) {
+// readInput reads the event that the agent writes.
+func (c *client) readInput() ([]byte, error) {
 	type input struct {
 		data []byte
 		err  error
 	}
 	read := make(chan input, 1)
 	go func() {
-		data, err := io.ReadAll(io.LimitReader(r.In, codehook.MaxInput+1))
+		data, err := io.ReadAll(io.LimitReader(c.In, codehook.MaxInput+1))
 		read <- input{data, err}
 	}()
 	patience := readPatience
-	for _, e := range codehook.Events(r.Agent) {
-		if e.Name == r.Event {
+	for _, e := range codehook.Events(c.Agent) {
+		if e.Name == c.Event {
 			patience = e.Deadline()
 		}
 	}
@@ -107,20 +107,20 @@ func (r *road) read() ([]byte, error) {
 }
 
 // answer returns the answer to one event.
-func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehook.Answer {
-	in := codehook.Input{Agent: r.Agent, Event: r.Event, Data: data, Dir: r.Dir, Environ: agents(r.Environ)}
+func (c *client) answer(ctx context.Context, data []byte, began time.Time) codehook.Answer {
+	in := codehook.Input{Agent: c.Agent, Event: c.Event, Data: data, Dir: c.Dir, Environ: agentVariables(c.Environ)}
 	m, err := codehook.Parse(in)
 	switch {
 	case err != nil:
-		return r.unreadable(err)
-	case r.off, len(m.Points()) == 0:
+		return c.unreadable(err)
+	case c.off, len(m.Points()) == 0:
 		return m.NoOpinion()
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(m.Deadline()), errLate)
 	defer cancel()
-	a, err := r.ask(ctx, in)
+	a, err := c.ask(ctx, in)
 	if err != nil {
-		return r.unanswered(m, err)
+		return c.unanswered(m, err)
 	}
 	return a.Answer
 }
@@ -130,64 +130,67 @@ var errLate = errors.New("there was no answer in time")
 
 // unreadable returns the answer to an event that cannot be read. The event is refused if its name
 // is known and some plugin must agree to events of that name.
-func (r *road) unreadable(why error) codehook.Answer {
-	stand := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
-	if r.off || r.Event == "" {
-		return codehook.NoOpinion(r.Agent)
+func (c *client) unreadable(why error) codehook.Answer {
+	placeholder := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
+	if c.off || c.Event == "" {
+		return codehook.NoOpinion(c.Agent)
 	}
-	m, err := codehook.Parse(codehook.Input{Agent: r.Agent, Event: r.Event, Data: stand, Dir: r.Dir, Environ: map[string]string{}})
+	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: c.Event, Data: placeholder, Dir: c.Dir, Environ: map[string]string{}})
 	if err != nil || len(m.Points()) == 0 {
-		return codehook.NoOpinion(r.Agent)
+		return codehook.NoOpinion(c.Agent)
 	}
-	return r.unanswered(m, fmt.Errorf("the event cannot be read: %w", why))
+	return c.unanswered(m, fmt.Errorf("the event cannot be read: %w", why))
 }
 
 // unanswered returns the answer to an event for which no plugin could be called. It refuses the
 // event if some plugin must agree to it, and has no opinion otherwise. It also writes the event to
 // the log.
-func (r *road) unanswered(m *codehook.Moment, why error) codehook.Answer {
-	who := r.requiredPlugins(m)
-	e := Entry{Time: time.Now().UTC(), Agent: r.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
+func (c *client) unanswered(m *codehook.Moment, why error) codehook.Answer {
+	required := c.requiredPlugins(m)
+	e := Entry{Time: time.Now().UTC(), Agent: c.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
 	a := m.NoOpinion()
-	if who != "" && m.Gates() {
-		e.What, e.Why = Denied, who+": "+e.Why
+	if required != "" && m.Gates() {
+		e.What, e.Why = Denied, required+": "+e.Why
 		a = m.Refuse(fmt.Sprintf("Patchbay could not ask %s (%v). To go on without Patchbay set %s=off, or run `patchbay hook install %s --uninstall`.",
-			who, why, Switch, r.Agent))
+			required, why, Switch, c.Agent))
 	}
-	if r.fault == nil {
-		_ = e.Append(r.dirs.State) // the answer does not depend on the log
+	if c.fault == nil {
+		_ = e.Append(c.dirs.State) // the answer does not depend on the log
 	}
 	return a
 }
 
 // requiredPlugins returns a description of the plugins that must agree to an event, or "" if there
 // are none.
-func (r *road) requiredPlugins(m *codehook.Moment) string {
-	if r.fault != nil {
+func (c *client) requiredPlugins(m *codehook.Moment) string {
+	if c.fault != nil {
 		return "" // without directories there are no plugins
 	}
-	closed, err := ReadClosed(r.dirs.State)
+	closed, err := ReadClosed(c.dirs.State)
 	switch {
 	case errors.Is(err, ErrNoClosed):
-		if !r.mayRequirePlugins() {
+		if !c.mayRequirePlugins() {
 			return ""
 		}
-		return "the plugins of " + filepath.Join(r.dirs.Config, "config.toml") + ", some of which have to agree"
+		return "the plugins of " + filepath.Join(c.dirs.Config, "config.toml") + ", some of which have to agree"
 	case err != nil:
 		return fmt.Sprintf("the plugins that have to agree, and the list of them cannot be read either: %v", err)
 	}
-	names := closed.At(project.Root(cmp.Or(m.Dir, r.Dir)), m.Points())
-	if len(names) == 0 {
+	names := closed.At(project.Root(cmp.Or(m.Dir, c.Dir)), m.Points())
+	switch len(names) {
+	case 0:
 		return ""
+	case 1:
+		return "plugin " + names[0] + ", which has to agree"
 	}
-	return "plugin " + strings.Join(names, ", ") + ", which has to agree"
+	return "the plugins " + strings.Join(names, ", ") + ", which have to agree"
 }
 
 // mayRequirePlugins reports whether some plugin may have to agree, if no daemon has written the
 // list yet. Only the settings on_failure and connect can make a plugin required at the points of an
-// agent. So it looks for these words in the file, without parsing it.
-func (r *road) mayRequirePlugins() bool {
-	text, err := plainfile.Read(filepath.Join(r.dirs.Config, "config.toml"), maxClosed)
+// agent. mayRequirePlugins looks for these words in the file, without parsing it.
+func (c *client) mayRequirePlugins() bool {
+	text, err := plainfile.Read(filepath.Join(c.dirs.Config, "config.toml"), maxClosed)
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"bufio"
@@ -70,7 +70,7 @@ const MaxAnswer = 4 * codehook.MaxInput
 var (
 	errNoDaemon = errors.New("no daemon is running")
 	errGone     = errors.New("the daemon went away before it answered")
-	errVersion  = errors.New("the daemon has another version, and ends so that ours can replace it")
+	errVersion  = errors.New("the daemon has another version, and ends so that a daemon of this version can replace it")
 	errForeign  = errors.New("the daemon speaks another protocol")
 )
 
@@ -94,12 +94,12 @@ func exchange(ctx context.Context, socket string, agent codehook.Agent, r Reques
 	}
 	status, body, err := post(conn, "/v1/hooks/"+string(agent), r)
 	switch {
+	case err == nil:
+		return readAnswer(status, body) // even if ctx has ended meanwhile: a refusal must not be lost
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errGone, err)
 	}
-	return readAnswer(status, body)
+	return nil, fmt.Errorf("%w: %w", errGone, err)
 }
 
 // isAway reports whether err comes from a daemon that is ending, or too busy to accept a

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"bufio"
@@ -118,6 +118,18 @@ func TestTheLogIsLimited(t *testing.T) {
 	}
 }
 
+// TestTheLogHasWholeCharacters: a long reason is not cut inside a character.
+func TestTheLogHasWholeCharacters(t *testing.T) {
+	state := t.TempDir()
+	if err := (Entry{What: NoOpinion, Why: "x" + strings.Repeat("ü", maxWhy)}).Append(state); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := ReadLog(state)
+	if want := "x" + strings.Repeat("ü", (maxWhy-1)/2); err != nil || len(entries) != 1 || entries[0].Why != want {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
 // TestClosed: the file is read as it was written, and any other content is an error.
 func TestClosed(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
@@ -154,7 +166,7 @@ func TestClosed(t *testing.T) {
 
 // TestLines: one process answers events in parallel, and the daemon may be replaced in between.
 func TestLines(t *testing.T) {
-	home, err := os.MkdirTemp("", "pbroad")
+	home, err := os.MkdirTemp("", "pbhook")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ const mostLines = 64
 // in between.
 func Lines(ctx context.Context, o Options) error {
 	o.Event = "" // each line names its own event
-	r := newRoad(o)
+	c := newClient(o)
 	var mu sync.Mutex // only one answer is written at a time
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -33,7 +33,7 @@ func Lines(ctx context.Context, o Options) error {
 			began := time.Now()
 			running.Go(func() {
 				defer func() { <-places }()
-				answer := strings.TrimSuffix(r.answer(ctx, line, began).Stdout, "\n")
+				answer := strings.TrimSuffix(c.answer(ctx, line, began).Stdout, "\n")
 				mu.Lock()
 				defer mu.Unlock()
 				_, _ = io.WriteString(o.Out, answer+"\n") // if the agent is gone, stdin ends
@@ -48,8 +48,8 @@ func Lines(ctx context.Context, o Options) error {
 	}
 }
 
-// readEvent reads a line without its end. If the line is too long, the rest is dropped, and the
-// part that is left is not a valid event.
+// readEvent reads a line without its end. If the line is too long, the rest of it is dropped, and
+// the returned part is not a valid event.
 func readEvent(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"context"
@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	startLock = "hook-daemon.lock" // below the state directory: the process that has it starts a daemon
+	startLock = "hook-daemon.lock" // below the state directory: the process that holds it starts a daemon
 	// DaemonLog is the log of a daemon that a hook has started, below the state directory.
 	DaemonLog = "hook-daemon.log"
 )
 
-// maxDaemonLog limits the size of that log. If it is larger when a daemon is started, it is
-// emptied.
+// maxDaemonLog is the size from which DaemonLog is emptied when a daemon is started.
 const maxDaemonLog = 4 << 20
 
-// start starts a daemon and waits until it listens. If several processes want a daemon, one starts
-// it; for the others start returns false at once, and they try to connect again. If another daemon
-// has come meanwhile, the new one notices it, reports that it is ready, and ends.
-func (r *road) start(ctx context.Context) (started bool, err error) {
-	program, err := r.program()
+// startDaemon starts a daemon and waits until it listens. If several processes want a daemon, one
+// starts it; for the others startDaemon returns false at once, and they try to connect again. If
+// another daemon has come meanwhile, the new one notices it, reports that it is ready, and ends.
+func (c *client) startDaemon(ctx context.Context) (started bool, err error) {
+	program, err := c.program()
 	if err != nil {
 		return false, err
 	}
-	if err := os.MkdirAll(r.dirs.State, 0o700); err != nil {
+	if err := os.MkdirAll(c.dirs.State, 0o700); err != nil {
 		return false, err
 	}
-	lock, err := filelock.Open(filepath.Join(r.dirs.State, startLock))
+	lock, err := filelock.Open(filepath.Join(c.dirs.State, startLock))
 	if errors.Is(err, filelock.ErrLocked) {
 		return false, nil
 	}
@@ -40,12 +39,12 @@ func (r *road) start(ctx context.Context) (started bool, err error) {
 		return false, err
 	}
 	defer lock.Close()
-	log, err := openLog(filepath.Join(r.dirs.State, DaemonLog))
+	log, err := openLog(filepath.Join(c.dirs.State, DaemonLog))
 	if err != nil {
 		return false, err
 	}
 	defer log.Close()
-	err = detached.Daemon{Path: program, Args: []string{"hook", "daemon"}, Env: cleanEnviron(r.Environ, r.Dir), Dir: root(), Log: log}.Start(ctx)
+	err = detached.Daemon{Path: program, Args: []string{"hook", "daemon"}, Env: cleanEnviron(c.Environ, c.Dir), Dir: root(), Log: log}.Start(ctx)
 	if err != nil {
 		err = fmt.Errorf("a daemon cannot be started: %w (%s has more)", err, log.Name())
 	}
@@ -53,11 +52,11 @@ func (r *road) start(ctx context.Context) (started bool, err error) {
 }
 
 // program returns the path of the patchbay program.
-func (r *road) program() (string, error) {
-	if r.Program != "" {
-		return r.Program, nil
+func (c *client) program() (string, error) {
+	if c.Program != "" {
+		return c.Program, nil
 	}
-	return detached.Beside("patchbay", cleanPath(lookup(r.Environ)("PATH"), r.Dir))
+	return detached.Beside("patchbay", cleanPath(lookup(c.Environ)("PATH"), c.Dir))
 }
 
 // root returns the working directory of the daemon, which belongs to no project.

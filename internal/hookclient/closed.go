@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package hookroad
+package hookclient
 
 import (
 	"os"
@@ -82,8 +82,8 @@ func inside(root, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// agents returns the variables of an environment that [codehook.Parse] reads.
-func agents(environ []string) map[string]string {
+// agentVariables returns the variables of an environment that [codehook.Parse] reads.
+func agentVariables(environ []string) map[string]string {
 	out := make(map[string]string)
 	for _, v := range environ {
 		if name, value, ok := strings.Cut(v, "="); ok && value != "" && slices.Contains(codehook.Variables(), name) {
@@ -93,11 +93,12 @@ func agents(environ []string) map[string]string {
 	return out
 }
 
-// lookup returns a function that reads a variable of environ.
+// lookup returns a function that reads a variable of environ. On Windows, names differ in case:
+// Path is PATH.
 func lookup(environ []string) func(string) string {
 	return func(name string) string {
 		for _, v := range slices.Backward(environ) {
-			if n, value, ok := strings.Cut(v, "="); ok && n == name {
+			if n, value, ok := strings.Cut(v, "="); ok && (n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)) {
 				return value
 			}
 		}
