@@ -352,18 +352,19 @@ func Summary(changes []Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// ErrNotKept is returned if there is no lock to change.
-var ErrNotKept = errors.New("there is no lock here")
+// ErrNoLock is returned for a plugin that the lock cannot contain: it has no files, or the policy is
+// [Off].
+var ErrNoLock = errors.New("patchbay.lock is not used for it")
 
-// ErrMoved is returned for a plugin whose files differ from those that were shown.
-var ErrMoved = errors.New("its files have changed since they were shown")
+// ErrChangedSinceShown is returned for a plugin whose files differ from the shown ones.
+var ErrChangedSinceShown = errors.New("its files have changed since they were shown")
 
 // Trust records a plugin as it is now, with all capabilities that it declares. Its origin stays.
 // shown are the files that the operator has seen; only these are recorded. nil: the operator wrote
 // them.
 func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	if k.o.Policy == Off || len(p.Roots) == 0 {
-		return nil, ErrNotKept
+		return nil, ErrNoLock
 	}
 	var entry *Entry
 	err := k.Book().Update(func(l *Lock) (bool, error) {
@@ -372,7 +373,7 @@ func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 			return false, err
 		}
 		if shown != nil && !slices.Equal(shown, e.Files) {
-			return false, ErrMoved
+			return false, ErrChangedSinceShown
 		}
 		if old := l.Find(p.Dialect, p.Name); old != nil {
 			e.Origin = old.Origin
