@@ -37,10 +37,10 @@ var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Loca
 var known = map[string]string{
 	"internal/dialect/kaged/notifications.go UTC": "a timestamp for people, never compared",
 	"internal/dialect/mine/plugin.go UTC":         "a timestamp for the plugin to read, never compared",
-	"internal/dialect/mine/translate.go UTC":      "the same, from a payload",
+	"internal/dialect/mine/translate.go UTC":      "a timestamp from a payload, for the plugin to read, never compared",
 	"internal/dialect/dotagent/call.go Truncate":  "of a duration, for an error's text",
 	"internal/dialect/python/refresh.go ModTime":  "only compared for equality: an older time is a change too",
-	"internal/program/shim.go ModTime":            "the same",
+	"internal/program/shim.go ModTime":            "only compared for equality: an older time is a change too",
 	"internal/wire/pipe.go Unix":                  "a deadline that has passed, whatever the clock shows",
 }
 

@@ -71,7 +71,7 @@ func descriptors(t testing.TB) []string {
 	return open
 }
 
-// wantDescriptors checks that there are no more descriptors than before. It waits, because the
+// wantDescriptors checks that no more descriptors are open than before. It waits, because the
 // garbage collector may close a pipe a moment after Close has returned.
 func wantDescriptors(t *testing.T, before []string) {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 type row struct {
 	moment plugtest.Moment
 	act    string
-	loud   bool // it is played alone, and the heap is watched
+	loud   bool // the row is played alone, and the heap is watched
 	twice  bool // the culprit is called twice at once
 	then   func(*play)
 

@@ -22,7 +22,7 @@ var moments = map[plugtest.Moment]func(*play){
 	plugtest.WhenTold:       (*play).playTold,
 	plugtest.InTool:         (*play).playTool,
 	plugtest.InHealth:       (*play).playHealth,
-	plugtest.InShutdown:     (*play).neighbour, // close does the rest
+	plugtest.InShutdown:     (*play).callNeighbour, // the culprit misbehaves in close
 }
 
 // run plays one cell.
@@ -35,19 +35,19 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	if !p.isBroken && p.isCalledAgain() {
 		p.recovers()
 	}
-	p.neighbour()
+	p.callNeighbour()
 	p.close()
 	if !p.isNotStarted && !plugtest.ReadFaults(p, p.home).Acted {
 		p.Error("the plugin did not misbehave")
 	}
 }
 
-// isCalledAgain reports whether the culprit is called after it has misbehaved. It is not if the row
-// is about its shutdown.
+// isCalledAgain reports whether the culprit is called after it has misbehaved, which is not possible
+// in rows about its shutdown.
 func (p *play) isCalledAgain() bool { return p.row.moment != plugtest.InShutdown }
 
 func (p *play) playOpening() {
-	p.neighbour()
+	p.callNeighbour()
 	switch {
 	case p.isBroken:
 		p.wantLeftOut()
@@ -100,8 +100,8 @@ func (p *play) playTool() {
 	})
 }
 
-// playHealth: the host checks kaged plugins at intervals and restarts them. It checks plugins of
-// mine only on request.
+// playHealth waits until a health check has failed. The host checks kaged plugins at intervals, and
+// restarts those that fail. It checks mine plugins only on request.
 func (p *play) playHealth() {
 	p.beside("its health to be bad", func() bool {
 		if err := p.host.CheckHealth(p.Context(), p.dialect+":"+p.plugin); err != nil {

@@ -125,7 +125,7 @@ func (p *play) during(fault func()) {
 	eventually.True(p, "the fault", func() bool { return over() || plugtest.ReadFaults(p, p.home).Acted })
 	pause := time.NewTicker(10 * time.Millisecond)
 	defer pause.Stop()
-	for p.neighbour(); !over(); p.neighbour() {
+	for p.callNeighbour(); !over(); p.callNeighbour() {
 		<-pause.C
 	}
 }
@@ -134,13 +134,13 @@ func (p *play) during(fault func()) {
 func (p *play) beside(what string, holds func() bool) {
 	p.Helper()
 	eventually.True(p, what, func() bool {
-		p.neighbour()
+		p.callNeighbour()
 		return holds()
 	})
 }
 
-// neighbour calls the plugin that is not involved.
-func (p *play) neighbour() {
+// callNeighbour calls the plugin that is not involved.
+func (p *play) callNeighbour() {
 	p.Helper()
 	result, err := p.host.CallTool(p.Context(), "plugin_well_make", nil)
 	if err != nil || result.Result != "made by well" {
@@ -182,10 +182,10 @@ func (p *play) checkCell(err error, where string) {
 	p.Helper()
 	switch {
 	case p.kind == "" && err != nil:
-		p.Errorf("failed: %v", err)
+		p.Errorf("the call failed: %v", err)
 	case p.kind == "":
 	case err == nil:
-		p.Errorf("worked, want %s", p.kind)
+		p.Errorf("the call worked, want %s", p.kind)
 	case !errors.Is(err, p.kind):
 		p.Errorf("error %v, want the kind %s", err, p.kind)
 	default:
@@ -237,7 +237,7 @@ func (p *play) info() pluginhost.PluginInfo {
 	return pluginhost.PluginInfo{}
 }
 
-// wantLeftOut checks that the culprit is left out, with the reason, and that this is logged.
+// wantLeftOut checks that the culprit is left out, and that its error and the log say why.
 func (p *play) wantLeftOut() {
 	p.Helper()
 	info := p.info()

@@ -21,7 +21,7 @@ import (
 )
 
 // cursor is Cursor's agent as its SDK runs it on this machine. Its model is behind Cursor's own
-// backend, which cannot be reached. So the test plays the backend: it asks the agent to run
+// backend, which cannot be reached. So the test imitates the backend: it asks the agent to run
 // commands, and receives the results.
 var cursor = &product{
 	name: "cursor", shell: "shell", arguments: plainCommand, noResult: true, noContext: true,
@@ -44,7 +44,7 @@ var cursor = &product{
 	},
 }
 
-// cursorDriver runs one turn. The streams use HTTP/1.1, as the played backend does.
+// cursorDriver runs one turn. The streams use HTTP/1.1, as the imitated backend does.
 const cursorDriver = `const { Agent, configureCursorSdk, JsonlLocalAgentStore } = await import(process.argv[2])
 configureCursorSdk({ local: { useHttp1ForAgent: true } })
 const agent = await Agent.create({
@@ -59,7 +59,7 @@ agent.close()
 process.exit(0)
 `
 
-// A cursorBackend plays Cursor's backend. It stores what a model would be sent, in the form of a
+// A cursorBackend imitates Cursor's backend. It stores what a model would be sent, in the form of a
 // request for chat completions.
 type cursorBackend struct {
 	URL string
@@ -74,11 +74,11 @@ type cursorBackend struct {
 // A cursorTurn has the messages of the agent in one turn. Each message comes in its own request and
 // has a number, because they may arrive in another order.
 type cursorTurn struct {
-	heard chan []byte // messages, in order
+	messages chan []byte // in order
 
 	mu    sync.Mutex        // protects the fields below
 	early map[uint64][]byte // messages by number
-	due   uint64            // the number of the next message for heard
+	due   uint64            // the number of the next message for the field messages
 }
 
 // turn returns the turn of that id. Its first message may arrive before it begins.
@@ -86,18 +86,18 @@ func (b *cursorBackend) turn(id string) *cursorTurn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.turns[id] == nil {
-		b.turns[id] = &cursorTurn{heard: make(chan []byte, 1000), early: map[uint64][]byte{}}
+		b.turns[id] = &cursorTurn{messages: make(chan []byte, 1000), early: map[uint64][]byte{}}
 	}
 	return b.turns[id]
 }
 
-// hear adds a message.
-func (t *cursorTurn) hear(n uint64, data []byte) {
+// addMessage adds a message.
+func (t *cursorTurn) addMessage(n uint64, data []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.early[n] = data
 	for ; t.early[t.due] != nil; t.due++ {
-		t.heard <- t.early[t.due]
+		t.messages <- t.early[t.due]
 	}
 }
 
@@ -105,7 +105,7 @@ func (t *cursorTurn) hear(n uint64, data []byte) {
 func (t *cursorTurn) await(ctx context.Context, kinds ...int) []byte {
 	for {
 		select {
-		case data := <-t.heard:
+		case data := <-t.messages:
 			if slices.ContainsFunc(kinds, func(kind int) bool { return within(data, kind) != nil }) {
 				return data
 			}
@@ -121,7 +121,7 @@ func newCursorBackend(t *testing.T, next func(modeltest.Request) modeltest.Reply
 	mux.HandleFunc("/auth/exchange_user_api_key", b.json(`{"accessToken":"e30.eyJzdWIiOiJ4IiwiZXhwIjo0MTAyNDQ0ODAwfQ.x","refreshToken":"y"}`))
 	mux.HandleFunc("/v1/models", b.json(`{"items":[{"id":"fake-model","displayName":"Fake"}]}`))
 	mux.HandleFunc("/agent.v1.AgentService/RunSSE", b.run)
-	mux.HandleFunc("/aiserver.v1.BidiService/BidiAppend", b.hear)
+	mux.HandleFunc("/aiserver.v1.BidiService/BidiAppend", b.receiveMessage)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // everything else gets an empty answer
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 	})
@@ -141,8 +141,8 @@ func (b *cursorBackend) json(text string) http.HandlerFunc {
 	}
 }
 
-// hear receives a message of the agent, which is in hexadecimal.
-func (b *cursorBackend) hear(w http.ResponseWriter, r *http.Request) {
+// receiveMessage receives a message of the agent, which is in hexadecimal.
+func (b *cursorBackend) receiveMessage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/proto")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -153,7 +153,7 @@ func (b *cursorBackend) hear(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	b.turn(string(within(body, 2, 1))).hear(varint(body, 3), data)
+	b.turn(string(within(body, 2, 1))).addMessage(varint(body, 3), data)
 }
 
 // The fields of messages, with their names in the SDK.
@@ -165,7 +165,7 @@ const (
 	shellHookContext                     = 8
 )
 
-// run plays one turn: it asks for the context first, and then runs the commands of the script.
+// run runs one turn: it asks for the context first, and then for the commands of the script.
 func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/connect+proto")
 	body, err := io.ReadAll(r.Body)
@@ -237,8 +237,9 @@ func shellCall(t modeltest.Tool) field {
 	return nested(execShell, text(1, args.Command), text(2, ""), number(3, 30_000), text(4, t.ID), number(12, 1))
 }
 
-// results reads the results of the calls from one id up to another: the output, the reason of a
-// refusal, and the messages of hooks. A call is over when the agent has closed its stream.
+// results reads the results of the calls whose ids are at least from and less than to: the output,
+// the reason of a refusal, and the messages of hooks. A call is over when the agent has closed its
+// stream.
 func (t *cursorTurn) results(ctx context.Context, from, to uint64) map[uint64][]string {
 	said, open := map[uint64][]string{}, to-from
 	for open > 0 && ctx.Err() == nil {

@@ -17,7 +17,7 @@ const matrixVar = "HOSTS_MATRIX"
 // rows lists the failures. Each is tested with every agent.
 var rows = []struct {
 	name string
-	play func(*stage)
+	test func(*stage)
 }{
 	{"a plugin crashes: the call goes on", fault("crash", false, "")},
 	{"a plugin crashes, on_failure = deny: the call is denied", fault("crash", true, "")},
@@ -51,7 +51,7 @@ func TestMatrix(t *testing.T) {
 			for _, p := range products {
 				t.Run(p.name, func(t *testing.T) {
 					t.Cleanup(func() { cells[p] = map[bool]string{true: "FAILED", false: "ok"}[t.Failed()] })
-					r.play(newStage(t, p))
+					r.test(newStage(t, p))
 				})
 			}
 		})
@@ -64,7 +64,7 @@ func TestMatrix(t *testing.T) {
 	t.Logf("the matrix:\n%s", &table)
 }
 
-// fault tests a plugin that misbehaves at one call and is called again at the next.
+// fault tests a plugin that misbehaves at one call and is called again for the next one.
 func fault(how string, closed bool, timeout string) func(*stage) {
 	return func(s *stage) {
 		s.plugin("faulty", "FAULT", how)
@@ -163,8 +163,8 @@ func (s *stage) remove(program string) {
 	}
 }
 
-// gone tests programs that were removed without the hooks. No code of ours runs then: it shows the
-// behaviour that docs/hosts warns of.
+// gone tests Patchbay's programs that were removed although the hooks are still installed. No code
+// of ours runs then: the test shows the behaviour of agents that docs/hosts warns of.
 func gone(s *stage) {
 	s.withPatchbay()
 	s.remove("patchbay")

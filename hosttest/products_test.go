@@ -14,7 +14,7 @@ type object = map[string]any
 // A product is an agent, and how to run one turn of it without a user at a terminal.
 type product struct {
 	name  string // as in `patchbay hook NAME`
-	shell string // its name for the tool that runs a shell command
+	shell string // the agent's name for the tool that runs a shell command
 
 	arguments func(command string) object
 	prepare   func(*stage)                         // writes its config files
@@ -24,7 +24,7 @@ type product struct {
 	noRewrite bool                                 // it cannot run another command than the model's
 	noResult  bool                                 // it cannot show the model another result than the tool's
 	noContext bool                                 // it cannot add to the user's message
-	strict    bool                                 // it refuses if the program of a hook is missing
+	strict    bool                                 // it refuses calls if the program of a hook is missing
 }
 
 func (p *product) shellArguments(command string) string {

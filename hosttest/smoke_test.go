@@ -22,7 +22,7 @@ func TestSmoke(t *testing.T) {
 
 		s.run("please begin", []string{"rm -rf build"}, []string{"echo raw >dish; cat dish"}, []string{"cat secret"})
 
-		s.tell()
+		s.logResults()
 		s.blocked(0)
 		s.rewritten(1)
 		s.edited(2)
@@ -43,7 +43,7 @@ func TestDocuments(t *testing.T) {
 
 		s.run("please begin", []string{"sudo rm secret"}, []string{"cat secret"})
 
-		s.tell()
+		s.logResults()
 		s.wantResult(0, "Blocked by security policy")
 		s.wantResult(1, "kept")
 		s.gitContext("trunk")
@@ -52,8 +52,8 @@ func TestDocuments(t *testing.T) {
 	})
 }
 
-// tell logs the result of each call that the model received.
-func (s *stage) tell() {
+// logResults logs the result of each call that the model received.
+func (s *stage) logResults() {
 	s.Helper()
 	n := 0
 	for _, commands := range s.script {
@@ -80,7 +80,7 @@ func (s *stage) elsewhere() {
 	}
 }
 
-// sessions checks that the daemon has one session of the agent in each of those directories.
+// sessions checks that the daemon has one session of the agent in each of these directories.
 func (s *stage) sessions(dirs ...string) {
 	s.Helper()
 	var all []struct {
@@ -103,8 +103,8 @@ func (s *stage) sessions(dirs ...string) {
 	}
 }
 
-// edited checks the result that the plugin keeper edits. If the agent cannot replace a result, the
-// model must get both.
+// edited checks that the model gets the result as the plugin keeper edits it, and not the original,
+// unless the agent cannot replace results.
 func (s *stage) edited(n int) {
 	s.Helper()
 	s.wantResult(n, "the password is [kept back]")

@@ -94,7 +94,7 @@ func blankTab(t testing.TB, s *site) *tab {
 			t.Errorf("a fault of the page: %s", fault)
 		}
 	})
-	chromedp.ListenTarget(ctx, p.hear)
+	chromedp.ListenTarget(ctx, p.collectFaults)
 	if err := chromedp.Run(ctx); err != nil { // without a deadline, which would end the tab
 		t.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func blankTab(t testing.TB, s *site) *tab {
 	return p
 }
 
-// forgive drops the faults of the page so far.
-func (p *tab) forgive() {
+// dropFaults drops the faults of the page so far.
+func (p *tab) dropFaults() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = nil
@@ -118,9 +118,9 @@ func haveBrowser() bool {
 	return false
 }
 
-// hear collects the faults of the page. A request that the daemon refused is not a fault: the page
-// shows it.
-func (p *tab) hear(event any) {
+// collectFaults collects the faults of the page. A request that the daemon refused is not a fault:
+// the page shows the refusal.
+func (p *tab) collectFaults(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
@@ -233,7 +233,7 @@ func (p *tab) click(what string) {
 }
 
 // middle scrolls to an element, and returns the position of its middle. It waits until the element
-// is at the same place in two frames: what has just been drawn above it may still move it.
+// is at the same place in two frames: elements that were just drawn above it may still move it.
 func (p *tab) middle(what string) (x, y float64) {
 	p.t.Helper()
 	var at []float64
@@ -327,7 +327,7 @@ func (p *tab) narrow() {
 func (p *tab) fits() {
 	p.t.Helper()
 	p.narrow()
-	p.until("nothing to be wider than a phone", `document.documentElement.scrollWidth <= 390`)
+	p.until("every element to fit on a phone", `document.documentElement.scrollWidth <= 390`)
 	p.wide()
 }
 
@@ -342,9 +342,9 @@ func (p *tab) save(name string) {
 		data, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatPng).Do(ctx)
 		return err
 	})
-	settle := chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120))))`, nil,
+	drawn := chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120))))`, nil,
 		func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) })
-	if err := p.try(settle, shot); err != nil {
+	if err := p.try(drawn, shot); err != nil {
 		p.t.Logf("no picture %s: %v", name, err)
 		return
 	}

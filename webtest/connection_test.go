@@ -37,8 +37,7 @@ func TestManyLoads(t *testing.T) {
 	}
 }
 
-// The address of a missing plugin or job says that it does not exist, and so does that of a missing
-// page.
+// The address of a missing plugin, run or job shows a page that says that it was not found.
 func TestNotThere(t *testing.T) {
 	p := newTab(t, newSite(t), "/plugins/missing")
 	p.see("Plugin not found: missing")
@@ -48,7 +47,7 @@ func TestNotThere(t *testing.T) {
 	p.see("Job not found")
 }
 
-// The theme is kept from visit to visit, and set before anything is painted.
+// The browser keeps the theme from visit to visit, and the page sets it before anything is painted.
 func TestTheme(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
 	p.click("[data-theme-switch]")

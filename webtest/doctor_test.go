@@ -10,7 +10,7 @@ import (
 
 // The doctor reports a plugin that is not executable. After a click on its button the plugin runs.
 func TestDoctorFixes(t *testing.T) {
-	s := newSite(t, lock(t))
+	s := newSite(t, notExecutable(t))
 	p := newTab(t, s, "/doctor")
 	p.see("1 thing to fix")
 	p.seeIn("[data-finding=locked]", "chmod +x")

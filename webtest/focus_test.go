@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// focusShown is JavaScript that returns the element with the focus if it does not show the focus.
-// It may show it by its own outline, by that of the mark drawn over it, or by that of the box
-// around it.
-const focusShown = `(() => {
+// focusHidden is JavaScript that returns the element with the focus if it does not show the focus.
+// An element may show the focus by its own outline, by the outline of the mark that is drawn over
+// it, or by that of the box around it.
+const focusHidden = `(() => {
 	let e = document.activeElement;
 	if (!e || e === document.body) return '';
 	if (e.shadowRoot) return ''; // the editor shows a cursor
@@ -19,7 +19,7 @@ const focusShown = `(() => {
 
 // On each page, every element that Tab reaches shows that it has the focus.
 func TestFocusIsVisible(t *testing.T) {
-	s := newSite(t, lock(t))
+	s := newSite(t, notExecutable(t))
 	session := s.begin("sign")
 	turn := s.say(session, "hello").Turn
 	p := newTab(t, s, "/")
@@ -35,7 +35,7 @@ func TestFocusIsVisible(t *testing.T) {
 			for range 40 {
 				p.press("\t")
 				var unseen string
-				p.eval(focusShown, &unseen)
+				p.eval(focusHidden, &unseen)
 				if unseen != "" {
 					t.Errorf("the focus cannot be seen at %s", unseen)
 				}

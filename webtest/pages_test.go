@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// lock makes a plugin's program not executable, as a careless copy does.
-func lock(t testing.TB) func(home string) {
+// notExecutable makes a plugin's program not executable, as a careless copy does.
+func notExecutable(t testing.TB) func(home string) {
 	return func(home string) {
 		if err := os.Chmod(filepath.Join(home, ".local/share/mine/plugins/locked/mine-plugin-locked"), 0o644); err != nil {
 			t.Fatal(err)
@@ -18,7 +18,7 @@ func lock(t testing.TB) func(home string) {
 
 // Each page loads, has its title, fits on a phone, and has no serious problem of accessibility.
 func TestEveryPage(t *testing.T) {
-	s := newSite(t, lock(t))
+	s := newSite(t, notExecutable(t))
 	for range 12 {
 		s.call("POST", "/v1/tools/tuner.greet/call", map[string]any{"arguments": map[string]any{"who": "Ben"}}, nil)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// asked lists the plugins at a point, in the order in which the daemon calls them.
-func (s *site) asked(point string) (names []string) {
+// pluginsAt lists the plugins at a point, in the order in which the daemon calls them.
+func (s *site) pluginsAt(point string) (names []string) {
 	s.t.Helper()
 	var pipeline struct {
 		Points []struct {
@@ -68,8 +68,8 @@ func (p *tab) dragTo(from, to string, below float64) {
 	p.run(chromedp.MouseEvent(input.MouseReleased, at[0], at[1]+below, chromedp.Button("left"), chromedp.ClickCount(1)))
 }
 
-// keep opens the preview of the change, and confirms it.
-func (p *tab) keep() {
+// saveChange opens the preview of the change, and confirms it.
+func (p *tab) saveChange() {
 	p.t.Helper()
 	p.click("=Preview the change")
 	p.seeIn("dialog[open]", "+")
@@ -79,7 +79,7 @@ func (p *tab) keep() {
 }
 
 // A plugin that is dragged, or moved with keys, is called in its new order. Nothing is written
-// before the change was shown.
+// before the user has seen the change and confirmed it.
 func TestReorder(t *testing.T) {
 	s := newSite(t)
 	before := s.config()
@@ -97,8 +97,8 @@ func TestReorder(t *testing.T) {
 	p.picture("pipeline-preview")
 	p.checkAxe()
 	p.press("\x1b")
-	p.keep()
-	if text, now := s.config(), s.asked("turn.final"); !strings.Contains(text, "priority = 490") || !slices.Equal(now, []string{"sign", "keep_secrets"}) {
+	p.saveChange()
+	if text, now := s.config(), s.pluginsAt("turn.final"); !strings.Contains(text, "priority = 490") || !slices.Equal(now, []string{"sign", "keep_secrets"}) {
 		t.Errorf("%v with %s", now, text)
 	}
 
@@ -106,8 +106,8 @@ func TestReorder(t *testing.T) {
 	p.press(kb.ArrowDown)
 	p.see("sign: priority 490 → 510")
 	p.until("the focus to stay with it", `document.activeElement.closest('[data-ref=sign]')`)
-	p.keep()
-	if text, now := s.config(), s.asked("turn.final"); !strings.Contains(text, "priority = 510") || !slices.Equal(now, []string{"keep_secrets", "sign"}) {
+	p.saveChange()
+	if text, now := s.config(), s.pluginsAt("turn.final"); !strings.Contains(text, "priority = 510") || !slices.Equal(now, []string{"keep_secrets", "sign"}) {
 		t.Errorf("%v with %s", now, text)
 	}
 }
@@ -119,7 +119,7 @@ func TestConnect(t *testing.T) {
 	p := newTab(t, s, "/pipeline")
 	p.dragTo(`[data-connect="sign on_final"]`, `[data-point="model.reply"]`, 0)
 	p.see("connect sign on_final to model.reply")
-	p.keep()
+	p.saveChange()
 	if text := s.fired("model.reply", "yes"); !strings.Contains(text, "-- signed") {
 		t.Errorf("it was not called: %q", text)
 	}
@@ -130,7 +130,7 @@ func TestConnect(t *testing.T) {
 	eventually(t, "it to be called no longer", func() bool { return s.fired("model.reply", "yes") == "yes" })
 }
 
-// The same without a mouse: a point has a list of hooks, and a hook a list of points.
+// A hook is connected without a mouse: a point has a list of hooks to choose from.
 func TestConnectByKeyboard(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
@@ -142,8 +142,8 @@ func TestConnectByKeyboard(t *testing.T) {
 	p.eval(`[...document.querySelectorAll('dialog[open] li button')].find((e) => e.innerText.includes('sign')).focus()`, nil)
 	p.press("\r")
 	p.see("connect sign on_final to model.reply")
-	p.keep()
-	if now := s.asked("model.reply"); !slices.Equal(now, []string{"sign"}) {
+	p.saveChange()
+	if now := s.pluginsAt("model.reply"); !slices.Equal(now, []string{"sign"}) {
 		t.Errorf("at the point: %v", now)
 	}
 }

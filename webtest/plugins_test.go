@@ -17,7 +17,7 @@ const rows = `[...document.querySelectorAll('[data-plugin]')].map((e) => e.datas
 // Plugins of all dialects are listed. The list is filtered by typing and by choosing, and both are
 // part of the address.
 func TestPluginsAreListed(t *testing.T) {
-	p := newTab(t, newSite(t, lock(t)), "/plugins")
+	p := newTab(t, newSite(t, notExecutable(t)), "/plugins")
 	for _, name := range []string{"tuner", "no-force", "shout", "sign", "keep", "lamp"} {
 		p.until(name+" to be listed", `document.querySelector('[data-plugin="`+name+`"]')`)
 	}

@@ -23,8 +23,8 @@ var views = []string{
 	"/runs/greeter/often/20260101T000000.000Z", "/doctor",
 }
 
-// before makes a script run before those of each page that is opened from now on.
-func (p *tab) before(script string) {
+// runFirst makes a script run before the scripts of each page that is opened from now on.
+func (p *tab) runFirst(script string) {
 	p.t.Helper()
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
@@ -36,7 +36,7 @@ func (p *tab) before(script string) {
 // keeps loading, and none says that there is no data.
 func TestEveryPageFails(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
-	p.before(broken)
+	p.runFirst(broken)
 	for _, path := range views {
 		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
 			p.t = t
@@ -55,7 +55,7 @@ func TestEveryPageFails(t *testing.T) {
 // A page whose data is slow shows that it is loading.
 func TestEveryPageLoads(t *testing.T) {
 	p := newTab(t, newSite(t), "/")
-	p.before(slow)
+	p.runFirst(slow)
 	for _, path := range views {
 		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
 			p.t = t

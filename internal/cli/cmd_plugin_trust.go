@@ -95,9 +95,9 @@ func trustProblem(name string, err error) error {
 		return withFix(err, cmp.Or(fixOf(err), "`patchbay plugin list` lists the plugins"))
 	case errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
 		return err
-	case errors.Is(err, trust.ErrMoved):
+	case errors.Is(err, trust.ErrChangedSinceShown):
 		return &problem{kind: kindFailed, err: err, fix: "find out what writes its files (a build, or the plugin itself), then run the command again"}
-	case errors.Is(err, trust.ErrNotKept):
+	case errors.Is(err, trust.ErrNoLock):
 		return &problem{kind: kindFailed, err: err, fix: name + " has no files of its own: the configuration names its program or address"}
 	}
 	return &problem{kind: kindFailed, err: err, fix: "make sure that you can read every file of the plugin, and that all are regular files"}

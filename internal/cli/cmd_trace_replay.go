@@ -94,16 +94,16 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 	if len(r.Entries) == 0 {
 		return &problem{kind: kindFailed, err: fmt.Errorf("%s: the recording has no events and no calls", file), fix: "record it again"}
 	}
-	if opts.as != "" && !slices.Contains(r.Named(), opts.as) {
+	if opts.as != "" && !slices.Contains(r.PluginNames(), opts.as) {
 		return nothingOf(opts.as, r)
 	}
-	ear := new(recording.Ear)
-	host, done, err := a.replayHost(ctx, r, opts, ear)
+	last := new(recording.LastCall)
+	host, done, err := a.replayHost(ctx, r, opts, last)
 	if err != nil {
 		return err
 	}
 	defer done()
-	o := recording.ReplayOptions{Host: host, Heard: ear, Ignore: opts.ignore, Exact: opts.exact}
+	o := recording.ReplayOptions{Host: host, Last: last, Ignore: opts.ignore, Exact: opts.exact}
 	if opts.plugin != "" {
 		found := host.Plugins()[0]
 		if found.Error != nil {
@@ -115,7 +115,7 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 		if o.Plugin == "" {
 			o.Plugin = o.As
 		}
-		if !slices.Contains(r.Named(), o.Plugin) {
+		if !slices.Contains(r.PluginNames(), o.Plugin) {
 			return nothingOf(o.Plugin, r)
 		}
 	}
@@ -127,8 +127,8 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 }
 
 // replayHost opens the plugins for a replay, with temporary storage.
-func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *replayOptions, ear *recording.Ear) (*pluginhost.Host, func(), error) {
-	o, done := a.options(needPlugins(r.Named())), func() {}
+func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *replayOptions, last *recording.LastCall) (*pluginhost.Host, func(), error) {
+	o, done := a.options(needPlugins(r.PluginNames())), func() {}
 	switch {
 	case opts.plugin != "":
 		path, err := a.pluginAt(opts.plugin)
@@ -143,7 +143,7 @@ func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *repl
 		}
 		o, done = stage.Options(a.logger()), stage.Remove
 	}
-	o.Storage, o.Record = new(recording.Memory).Plugin, ear.Hear
+	o.Storage, o.Record = new(recording.Memory).Plugin, last.Record
 	host, err := a.open(ctx, o)
 	if err != nil {
 		done()
@@ -167,7 +167,7 @@ func needPlugins(names []string) needs {
 
 func nothingOf(plugin string, r *recording.Recording) error {
 	return &problem{kind: kindNotFound, err: fmt.Errorf("the recording has no calls of a plugin %.60q", plugin),
-		fix: "choose one of its plugins with --as: " + strings.Join(r.Named(), ", ")}
+		fix: "choose one of its plugins with --as: " + strings.Join(r.PluginNames(), ", ")}
 }
 
 func badRecording(err error) error {

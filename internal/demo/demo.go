@@ -21,7 +21,7 @@ type Options struct {
 	Color  bool
 	Width  int    // columns; 0: 80
 	JSON   bool   // print one line of JSON for each scene instead of the drawing
-	Self   string // what to type for patchbay; "": it must be installed first
+	Self   string // the command that starts patchbay; "": it is not installed
 	Logger *slog.Logger
 	Record func(*pluginhost.Traffic) // called with the traffic of the plugins; may be nil
 }
@@ -41,7 +41,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer host.Close()
 	s := &show{Options: o, host: host, dir: stage.home.project()}
-	if err := s.cast(); err != nil {
+	if err := s.introducePlugins(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	for _, part := range []func(context.Context) error{s.turn, s.command, s.job} {
@@ -79,8 +79,8 @@ type show struct {
 	scenes int    // the number of scenes so far
 }
 
-// cast introduces the plugins. Since they are ours, one that is not ready is an error.
-func (s *show) cast() error {
+// introducePlugins prints the plugins. They are our own, so a plugin that is not ready is an error.
+func (s *show) introducePlugins() error {
 	plugins := s.host.Plugins()
 	s.say("Patchbay found %d plugins and started them:\n\n", len(plugins))
 	for _, p := range plugins {

@@ -4,8 +4,8 @@
 //
 // Only the model, which plays a script, and the wrapped program are simulated. The agent is the one
 // of `patchbay chat`. The sample plugins are real processes: the patchbay binary itself, linked
-// under their names into a temporary home, where it is found like any plugin, and a Python file if
-// there is a Python. They are also the smallest complete plugins to read.
+// under their names into a temporary home, where it is found like any plugin. If there is a Python,
+// a Python file is one more plugin. The samples are also the smallest complete plugins to read.
 //
 //	Run                demo.go     a home, a host, the scenes
 //	  makeHome         home.go     links the samples into their dialects' folders

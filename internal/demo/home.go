@@ -15,8 +15,8 @@ type home struct{ root string }
 
 func (h home) project() string { return filepath.Join(h.root, "project") }
 
-// environ returns the environment of the demo's host. PATH is that of the user. The plugins in it
-// are left out with owns.
+// environ returns the environment of the demo's host. PATH is that of the user, and owns leaves out
+// the plugins in it.
 func (h home) environ() []string {
 	return []string{"HOME=" + h.root, "PATH=" + os.Getenv("PATH"), "PATCHBAY_HOME=" + filepath.Join(h.root, "patchbay")}
 }

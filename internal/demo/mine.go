@@ -13,7 +13,10 @@ var tagger = sample{file: "mine-plugin-tagger", folder: mineFolder + "tagger", r
 		case "postexec":
 			result, _ := context["result"].(map[string]any)
 			text, _ := result["stdout"].(string)
-			context["result"] = map[string]any{"stdout": strings.ToUpper(text[:1]) + text[1:], "stderr": "", "exit_code": 0}
+			if text != "" {
+				text = strings.ToUpper(text[:1]) + text[1:]
+			}
+			context["result"] = map[string]any{"stdout": text, "stderr": "", "exit_code": 0}
 		}
 		return map[string]any{"status": "ok", "context": context}
 	})}

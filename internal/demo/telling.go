@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A telling shows a turn as it happens: the messages, and between them, as scenes, what plugins do.
+// A telling shows a turn as it happens: the messages, and between them a scene for each point at
+// which plugins act.
 type telling struct {
 	*show
 	talk bool  // the last thing shown was a message

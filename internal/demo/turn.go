@@ -73,7 +73,7 @@ func (s *show) tools() []chat.Tool {
 
 const shellTool = "shell"
 
-// noShell is offered to the model as the shell, and never runs anything. The command of the model
+// noShell is offered to the model as the shell, and never runs a command: the command of the model
 // must not run even if every plugin fails.
 var noShell = chat.Tool{Name: shellTool, Description: "Runs a command", Changes: true,
 	Run: func(context.Context, chat.Call) (chat.ToolResult, error) {

@@ -1,5 +1,5 @@
-// Package localsock handles the Unix sockets between processes of one user: their paths, and who
-// may listen and connect. It does not know the protocols used on them.
+// Package localsock handles the Unix sockets between processes of one user: their paths, and which
+// users may listen and connect. It does not know the protocols that are spoken over them.
 package localsock
 
 import (
@@ -33,7 +33,8 @@ func Path(dir, name string) (string, error) {
 	return path, nil
 }
 
-// RuntimeDir returns a directory for sockets that belongs to the user alone.
+// RuntimeDir returns the path of a directory for sockets. The directory must belong to the user
+// alone: [CheckDir] checks that.
 func RuntimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && len(dir) < maxSocketPath-40 {
 		return filepath.Join(dir, "patchbay")
@@ -51,7 +52,7 @@ func Listen(path string) (*net.UnixListener, error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := removeLeft(path); err != nil {
+	if err := removeLeftSocket(path); err != nil {
 		return nil, err
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -65,8 +66,8 @@ func Listen(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// removeLeft removes a socket that was left by a process that has ended.
-func removeLeft(path string) error {
+// removeLeftSocket removes a socket that a process has left behind.
+func removeLeftSocket(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case os.IsNotExist(err):

@@ -36,8 +36,8 @@ func checkSafe(dir string, info fs.FileInfo) error {
 
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// leftSocket reports whether the mode is that of a socket, which a listener that has ended leaves
-// behind.
+// leftSocket reports whether the mode is that of a socket. A listener that has ended leaves its
+// socket behind.
 func leftSocket(mode fs.FileMode) bool { return mode.Type() == fs.ModeSocket }
 
 // renames says that a socket can be renamed over another.

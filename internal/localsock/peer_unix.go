@@ -8,15 +8,17 @@ import (
 	"os"
 )
 
-// CheckPeer refuses a connection with a process of another user. The modes of the socket and of its
-// directory already prevent that; this check protects if they were changed.
+// CheckPeer refuses a connection with a process of another user, except root. The modes of the
+// socket and of its directory already prevent such connections; this check protects if they were
+// changed.
 func CheckPeer(conn *net.UnixConn) error {
 	_, err := Peer(conn)
 	return err
 }
 
-// Peer returns the pid of the process at the other end, and an error if it belongs to another user.
-// The pid is 0 if this process cannot see the other one, or if the system does not report it.
+// Peer returns the pid of the process at the other end, and an error if it belongs to another user,
+// except root. The pid is 0 if this process cannot see the other one, or if the system does not
+// report it.
 func Peer(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Process adds metrics of the program's process.
 func (r *Registry) Process() {
-	r.Observe(Counted, "process_cpu_seconds_total", "Processor time that was used.", nil, func(show Show) { show(cpuSeconds()) })
+	r.Observe(Counted, "process_cpu_seconds_total", "Processor time used, in seconds.", nil, func(show Show) { show(cpuSeconds()) })
 	r.measure("process_open_fds", "File descriptors in use.", openFiles)
 	r.measure("process_max_fds", "Maximum number of file descriptors.", func() float64 { return maxFiles() })
 	r.measure("process_virtual_memory_bytes", "Virtual memory in bytes.", func() float64 { return float64(statField(vsizeField)) })

@@ -46,7 +46,7 @@ func NewClient(c Config) *Client {
 type Sent struct {
 	Spans    int    // accepted by the collector
 	Rejected int    // refused by the collector although it accepted the others
-	Message  string // the collector's text about them
+	Message  string // the collector's text about the rejected spans
 }
 
 // Send sends spans in batches. It stops at the first batch that was not accepted, and returns the
@@ -74,7 +74,7 @@ func (c *Client) Send(ctx context.Context, spans []Span) (Sent, error) {
 	return sent, nil
 }
 
-// deliver sends one request, and repeats it while that may help.
+// deliver sends one request, and repeats it after errors that may pass.
 func (c *Client) deliver(ctx context.Context, body []byte) (answerJSON, error) {
 	if c.config.Gzip {
 		body = compressed(body)

@@ -21,7 +21,7 @@ type Config struct {
 	Resource []Attribute
 }
 
-// ErrNoEndpoint reports that no address is configured.
+// ErrNoEndpoint reports that neither the caller nor the environment names an address.
 var ErrNoEndpoint = errors.New("no collector is named")
 
 // defaultTimeout is OpenTelemetry's default for OTEL_EXPORTER_OTLP_TIMEOUT.
@@ -57,7 +57,7 @@ func FromEnviron(address string, getenv func(string) string) (Config, error) {
 
 // endpoint returns the address for traces: a base address gets /v1/traces.
 func endpoint(address string, getenv func(string) string, protocol string) (*url.URL, error) {
-	whole := false
+	whole := false // the address already names the path for traces
 	if address == "" {
 		address = getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 		if whole = address != ""; !whole {

@@ -1,8 +1,8 @@
 // Package otlp sends traces to an OpenTelemetry collector: OTLP over HTTP, in JSON.
 //
-//	Spans               spans.go   makes a span of each event, a child of each plugin's step, and a trace of a turn
+//	Spans               spans.go   makes a span of each event, a child span of each step, and one trace of a turn
 //	Encode              encode.go  encodes spans as an ExportTraceServiceRequest
-//	Client.Send         client.go  sends them in batches, and again if the collector asks for it
+//	Client.Send         client.go  sends spans in batches, and a batch again if the collector asks for it
 //	Queue.Offer         queue.go   never waits: a goroutine sends the spans, or they are dropped and counted
 //	FromEnviron         config.go  reads address and headers from the OTEL_EXPORTER_OTLP_ variables
 //

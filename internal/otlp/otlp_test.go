@@ -223,7 +223,7 @@ func TestQueue(t *testing.T) {
 	q.Offer(Spans(event("t", "")))
 	mu.Lock()
 	defer mu.Unlock()
-	if c := q.Counts(); c.Sent != 0 || c.Dropped != 3*(maxWaiting+1) || c.Error == "" || !strings.Contains(log.String(), "spans were not exported") {
+	if c := q.Counts(); c.Sent != 0 || c.Dropped != 3*(maxWaiting+1) || c.Error != "the export has ended" || !strings.Contains(log.String(), "spans were not exported") {
 		t.Errorf("%+v: %s", c, log.String())
 	}
 }
@@ -255,7 +255,7 @@ func TestTheValidatorCanFail(t *testing.T) {
 			t.Errorf("%s: nothing was edited", name)
 		}
 		if _, err := otlptest.Parse(bad); err == nil {
-			t.Errorf("%s: %s is taken", name, bad)
+			t.Errorf("%s: %s is accepted", name, bad)
 		}
 	}
 	var any map[string]json.RawMessage

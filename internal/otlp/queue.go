@@ -54,8 +54,12 @@ func NewQueue(c *Client, log *slog.Logger) *Queue {
 func (q *Queue) Offer(spans []Span) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closing || len(q.waiting)+len(spans) > maxWaiting {
-		q.drop(len(spans), "too many spans are waiting: the collector does not accept them")
+	switch {
+	case q.closing:
+		q.drop(len(spans), "the export has ended")
+		return
+	case len(q.waiting)+len(spans) > maxWaiting:
+		q.drop(len(spans), "too many spans are waiting: the collector does not accept them fast enough")
 		return
 	}
 	q.waiting = append(q.waiting, spans...)

@@ -247,7 +247,7 @@ func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	}
 	keeper, plugin := h.setup().trust, h.tracked(e)
 	if keeper.Policy() == trust.Off || len(plugin.Roots) == 0 {
-		return nil, fmt.Errorf("plugin %s: %w", name, trust.ErrNotKept)
+		return nil, fmt.Errorf("plugin %s: %w", name, trust.ErrNoLock)
 	}
 	lock, err := trust.Load(keeper.Path())
 	if err != nil {
@@ -265,7 +265,7 @@ func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	if !dry && change.State != trust.Trusted {
 		_, err = keeper.Trust(plugin, now.Files)
 	}
-	if errors.Is(err, trust.ErrMoved) {
+	if errors.Is(err, trust.ErrChangedSinceShown) {
 		return nil, fmt.Errorf("plugin %s is not recorded: %w", name, err)
 	}
 	return change, err

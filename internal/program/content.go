@@ -53,7 +53,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// elf checks whether it is a program for this machine, and whether its loader exists.
+// elf checks whether an ELF file is a program for this machine, and whether its loader exists.
 func (d *diagnosis) elf() (why, fix string) {
 	const build = "install the plugin's build for "
 	here := runtime.GOOS + "/" + runtime.GOARCH

@@ -1,6 +1,6 @@
 // Package program examines the files of programs: what the kernel would execute for a name and its
-// arguments, and why it would fail. It starts nothing itself. The tools of shims have to be run to
-// find out what a shim stands for; the caller runs them ([Ask]).
+// arguments, and why the start would fail. The package starts nothing. To find out what a shim
+// stands for, a tool such as pyenv has to run; the caller runs it ([Ask]).
 //
 //	Resolver.Resolve ─► Find                        PATH look-up, as a shell does it
 //	                 ├─► files.look                 #! line and rights of a file, cached while it is unchanged

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// This file reads the little of an ELF file that the kernel reads. Package debug/elf would read the
-// sections too, of which a file may claim to have terabytes, and it links the decoders of debug
-// information into every program that embeds Patchbay.
+// This file reads the parts of an ELF file that the kernel reads. Package debug/elf would read the
+// sections too, and a file may claim to have terabytes of them. It would also link the decoders of
+// debug information into every program that embeds Patchbay.
 
 // elfMagic begins every ELF file.
 const elfMagic = "\x7fELF"

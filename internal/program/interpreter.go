@@ -54,7 +54,7 @@ func (h hashBang) throughEnv(script string, args, env []string) (call EnvCall, o
 
 // find returns the interpreter that finally runs a script, and its arguments. They are empty if
 // that is unclear.
-func (h hashBang) find(script string, args, env []string) (interpreter string, its []string) {
+func (h hashBang) find(script string, args, env []string) (interpreter string, arguments []string) {
 	if filepath.Base(h.path) != "env" {
 		return h.path, h.args(script, args)
 	}

@@ -156,7 +156,7 @@ func (t shimTool) key(use shimUse) shimKey {
 	env := use.env
 	key := shimKey{shim: use.shim, path: lookup(env, "PATH"), version: lookup(env, t.prefix+"_VERSION"), place: t.dir}
 	if name := versionFile(t.name); name != "" {
-		key.place, key.changed = governing(t.dir, name)
+		key.place, key.changed = nearestFile(t.dir, name)
 	}
 	if info, err := os.Stat(filepath.Join(t.root, "version")); err == nil {
 		key.global = info.ModTime()
@@ -164,8 +164,8 @@ func (t shimTool) key(use shimUse) shimKey {
 	return key
 }
 
-// governing finds the nearest version file from dir upwards, and when it was changed.
-func governing(dir, name string) (file string, changed time.Time) {
+// nearestFile finds the nearest file of that name from dir upwards, and when it was changed.
+func nearestFile(dir, name string) (file string, changed time.Time) {
 	for {
 		file = filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil {
@@ -179,7 +179,7 @@ func governing(dir, name string) (file string, changed time.Time) {
 	}
 }
 
-// which runs the tool. Its answer counts only if it is a program that is not a shim itself.
+// which runs the tool. It returns "" unless the tool answers with a program that is not a shim.
 func (t shimTool) which(ctx context.Context, ask Ask, use shimUse) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), whichTimeout) // other callers wait for the answer too
 	defer cancel()

@@ -19,9 +19,9 @@ func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered, and the outcome. It compares the plugin's
-// changes of the payload only if all that is the same, even in the ignored fields: after another
-// answer the changes differ anyway.
+// step compares what a plugin was sent, what it answered, and the outcome. Only if these are the
+// same, even in the ignored fields, it also compares the plugin's changes of the payload: after
+// another answer the changes differ anyway.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all
@@ -33,11 +33,12 @@ func (c *comparer) step(then, now *Step) []hook.Change {
 	return c.changes(then.document(true), now.document(true))
 }
 
-// document returns a step in the form that is compared.
+// document returns a step in the form that is compared. With whole, it has the changes of the
+// payload.
 func (s *Step) document(whole bool) json.RawMessage {
 	o := rawjson.Object{{Name: "verdict", Value: rawjson.String(string(s.Verdict))}}
-	o = add(o, "sent", present(s.Sent))
-	o = add(o, "received", present(s.Received))
+	o = add(o, "sent", nonNull(s.Sent))
+	o = add(o, "received", nonNull(s.Received))
 	o = addText(o, "error", s.Error)
 	o = addText(o, "error_kind", string(s.ErrorKind))
 	o = addText(o, "on_failure", string(s.OnFailure))
@@ -47,8 +48,8 @@ func (s *Step) document(whole bool) json.RawMessage {
 	return o.JSON()
 }
 
-// present returns a value, or nil for null: events of the journal have null for a missing value.
-func present(v json.RawMessage) json.RawMessage {
+// nonNull returns a value, or nil for null: events of the journal have null for a missing value.
+func nonNull(v json.RawMessage) json.RawMessage {
 	if string(v) == "null" {
 		return nil
 	}

@@ -16,8 +16,8 @@
 //	├─ pluginhost.Host.Ask      one hook alone, with the recorded payload
 //	└─ comparer.changes         compare.go  makes both sides comparable (normal.go), and compares them
 //
-// A plugin is asked what it was asked in the recording, whatever the plugins before it answer now.
-// So a difference always comes from that plugin, and one plugin can be replayed without the others.
+// A plugin is sent the recorded payload, whatever the plugins before it answer now. So a difference
+// always comes from the plugin that shows it, and one plugin can be replayed without the others.
 //
 // A recording is not the journal, which a daemon writes about its own turns: the journal does not
 // record calls of plugins' tools, methods and commands, and leaves out long payloads. Complete

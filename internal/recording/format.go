@@ -86,7 +86,7 @@ type Step struct {
 	Connected  bool            `json:"connected,omitempty"`
 	AtUS       int64           `json:"at_us"`
 	DurationUS int64           `json:"duration_us"`
-	Given      json.RawMessage `json:"given,omitempty"` // the payload before it, if plugins before it had changed that
+	Given      json.RawMessage `json:"given,omitempty"` // the payload that the plugin was given, if plugins before it had changed the event's
 	Sent       json.RawMessage `json:"sent,omitempty"`
 	Received   json.RawMessage `json:"received,omitempty"`
 	Verdict    hook.Verdict    `json:"verdict"`

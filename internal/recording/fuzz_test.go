@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// FuzzRead checks that a file is refused with a short error that names it, or can be played
+// FuzzRead checks that a file is refused with a short error that names the file, or can be replayed
 // completely.
 func FuzzRead(tf *testing.F) {
 	f := variants.Of(tf)

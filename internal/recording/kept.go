@@ -13,8 +13,7 @@ import (
 )
 
 // A Kept is an event of the journal. It has what each plugin was sent, answered and changed, and
-// the payload after the last one. What each plugin was given is derived from that; see
-// [givenBefore].
+// the payload after the last one. [givenBefore] derives from these what each plugin was given.
 type Kept struct {
 	Session string
 	Request string
@@ -28,7 +27,7 @@ type Kept struct {
 // A Place says where a recording of kept events was made.
 type Place struct {
 	Host    *pluginhost.Host // whose secrets are removed
-	Plugins []Plugin         // the plugins of now: those at the time of an event are not stored
+	Plugins []Plugin         // the present plugins: the journal does not store the plugins of an event's time
 }
 
 // NewSaver returns a recorder that writes kept events to a stream. It writes nothing before the
@@ -52,7 +51,7 @@ func (r *Recorder) Keep(k *Kept, at *Place) {
 	r.add(keptEntry(k, r.began, s))
 }
 
-// Err returns the error of the first line that could not be written. After it nothing is written.
+// Err returns the error of the first line that could not be written. No line after it is written.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

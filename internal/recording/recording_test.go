@@ -67,8 +67,8 @@ func replay(t *testing.T, path string, o ReplayOptions, plugins ...inproc.Plugin
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Heard = new(Ear)
-	o.Host = open(t, o.Heard.Hear, nil, plugins...)
+	o.Last = new(LastCall)
+	o.Host = open(t, o.Last.Record, nil, plugins...)
 	report, err := Replay(t.Context(), r, o)
 	if err != nil {
 		t.Fatal(err)

@@ -17,11 +17,11 @@ import (
 // ReplayOptions are the options of [Replay].
 type ReplayOptions struct {
 	Host   *pluginhost.Host
-	Heard  *Ear     // records the traffic of Host
-	Plugin string   // play only the traffic of this plugin; "": of all
-	As     string   // the current name of the plugin; "": the same
-	Ignore []string // fields, or JSON pointers into a step
-	Exact  bool     // times and generated ids count too
+	Last   *LastCall // holds the last call of Host
+	Plugin string    // play only the traffic of this plugin; "": of all
+	As     string    // the current name of the plugin; "": the same
+	Ignore []string  // fields, or JSON pointers into a step
+	Exact  bool      // times and generated ids count too
 }
 
 // A Report is the result of a replay.
@@ -76,8 +76,8 @@ func (r *Recording) calls() []call {
 	return all
 }
 
-// Named returns the plugins that a recording has traffic of.
-func (r *Recording) Named() []string {
+// PluginNames returns the names of the plugins that were called in a recording.
+func (r *Recording) PluginNames() []string {
 	var names []string
 	for _, c := range r.calls() {
 		if name, _ := c.plugin(); !slices.Contains(names, name) {
@@ -91,8 +91,8 @@ func (r *Recording) Named() []string {
 func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error) {
 	p := &player{ReplayOptions: o, recording: r, gone: make(map[string]bool), now: time.Now(),
 		report: &Report{Differences: []Difference{}, Notes: []string{}}}
-	p.comparer, p.there = p.comparing(), p.present()
-	p.remark()
+	p.comparer, p.there = p.comparing(), p.existing()
+	p.addNotes()
 	for _, c := range r.calls() {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
@@ -139,8 +139,8 @@ func (p *player) comparing() *comparer {
 	return &comparer{scrub: newScrubber(p.Host.Hidden().Texts), normal: normal{exact: p.Exact, ignore: ignore, places: places(paths)}}
 }
 
-// remark adds notes for the reader of the report.
-func (p *player) remark() {
+// addNotes adds notes for the reader of the report.
+func (p *player) addNotes() {
 	if n := p.recording.LeftOut; n > 0 {
 		p.note("%d events or calls are missing from the recording, for example because they were too long: they are not played", n)
 	}
@@ -208,8 +208,8 @@ func noun(d *Difference) string {
 	return d.Type
 }
 
-// present returns the existing plugins, with why each does not work, or "".
-func (p *player) present() map[string]string {
+// existing returns the existing plugins, with why each does not work, or "".
+func (p *player) existing() map[string]string {
 	all := make(map[string]string)
 	for _, found := range p.Host.Plugins() {
 		why := ""
@@ -265,21 +265,21 @@ func (p *player) renamed(text string) string {
 	return strings.ReplaceAll(text, "plugin "+p.As+" ", "plugin "+p.Plugin+" ")
 }
 
-// An Ear holds the last call of a host. Its Hear is the host's Record function. Calls are made one
-// at a time.
-type Ear struct{ last *pluginhost.Traffic }
+// A LastCall holds the last call of a host. Its Record is the Record function of the host's options.
+// Calls are made one at a time.
+type LastCall struct{ traffic *pluginhost.Traffic }
 
-// Hear stores a call.
-func (e *Ear) Hear(t *pluginhost.Traffic) { e.last = t }
+// Record stores a call.
+func (l *LastCall) Record(t *pluginhost.Traffic) { l.traffic = t }
 
 // call repeats a call of a tool, a method or a command.
 func (p *player) call(ctx context.Context, e *Entry) ([]hook.Change, error) {
-	p.Heard.last = nil
+	p.Last.traffic = nil
 	err := p.ask(ctx, e)
-	if p.Heard.last == nil {
+	if p.Last.traffic == nil {
 		return nil, err
 	}
-	entry := newEntry(p.Heard.last, p.now, p.comparer.scrub)
+	entry := newEntry(p.Last.traffic, p.now, p.comparer.scrub)
 	entry.Error = p.renamed(entry.Error)
 	return p.comparer.call(e, &entry), nil
 }

@@ -125,7 +125,10 @@ func window(line string, from, width int) string {
 	for start > 0 && !utf8.RuneStart(line[start]) {
 		start--
 	}
-	return "…" + line[max(start, 0):]
+	if start <= 0 {
+		return line
+	}
+	return "…" + line[start:]
 }
 
 func (o Options) diffLine(l diffLine, width int) string {

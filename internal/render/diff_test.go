@@ -47,3 +47,14 @@ func joined(diff []diffLine) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// TestWindowOfANearChange: a line that is not cut at its beginning has no ellipsis there.
+func TestWindowOfANearChange(t *testing.T) {
+	line := strings.Repeat("x", 100)
+	if got := window(line, 12, 20); got != line {
+		t.Errorf("got %q", got)
+	}
+	if got := window(line, 50, 20); got != "…"+line[30:] {
+		t.Errorf("got %q", got)
+	}
+}

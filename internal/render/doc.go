@@ -1,9 +1,9 @@
 // Package render draws traces, payloads and tables for people, in the columns and colours of their
 // terminal. It reads nothing and decides nothing: it gets an outcome and a writer.
 //
-// Text from plugins is foreign, and a terminal interprets control characters. No function here lets
-// a control character through. [Line] and [Block] make foreign text safe, and [JSON] and [SafeJSON]
-// do the same for values. [Options.Paint] and [Cell] pass their text through Line.
+// Text from plugins is foreign, and a terminal interprets control characters. [Line] and [Block]
+// make foreign text safe, and [JSON] and [SafeJSON] do the same for values. The other functions make
+// their text safe too, except [Cut], [Wrap] and [PrintUnified]: they expect text that is safe.
 //
 //	Trace              header, a row for each step, its changes, the verdict
 //	  tableLines       aligned columns; the widest are cut to fit

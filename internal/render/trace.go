@@ -163,11 +163,11 @@ func cause(e *hook.Error) string {
 func consequence(a hook.Action) string {
 	switch a {
 	case hook.ActionAbort:
-		return "this ended the event"
+		return "the failure ended the event"
 	case hook.ActionDeny:
-		return "this refused the event"
+		return "the failure refused the event"
 	}
-	return "left out; the event went on"
+	return "the event went on without this plugin"
 }
 
 // message shows a message on one line, or indented if it is too long.

@@ -32,10 +32,10 @@ func withoutEmptyEnd(lines []string) []string {
 	return lines
 }
 
-// A hunk is a part of a diff: the lines [from:to] of it, and their numbers in both texts.
+// A hunk is a part of a diff: its lines [from:to], and where they begin in both texts.
 type hunk struct {
 	from, to         int
-	oldLine, newLine int // its first lines, from 1
+	oldLine, newLine int // the number of the first line in each text, from 1
 }
 
 // hunks returns the parts with changes. Parts that touch are joined.

@@ -39,9 +39,9 @@ const (
 //
 // The record is a value in the bucket and is changed by compare-and-set. Quota is reserved before a
 // value is written and released after one is deleted, so the record is never too low, even if other
-// processes store at the same time. A process that dies between the two leaves quota reserved that
-// is not used. A later refusal corrects that: it counts everything, once the record has not changed
-// for quietTime.
+// processes store at the same time. If a process dies between the two, or the write fails, the
+// record stays too high. A later refusal corrects the record: it counts everything, once the record
+// has not changed for quietTime.
 type account struct {
 	turn chan struct{} // a channel of capacity 1, used as a mutex: one change at a time in this process
 
@@ -131,7 +131,7 @@ func (b Bucket) loadRecord(ctx context.Context, bucket engine.Bucket, a *account
 	return nil
 }
 
-// recount counts everything and writes that into the record, unless the record was changed
+// recount counts everything and writes the sum into the record, unless the record was changed
 // meanwhile.
 func (b Bucket) recount(ctx context.Context, bucket engine.Bucket, a *account) error {
 	truth, err := count(ctx, bucket, b.prefix)

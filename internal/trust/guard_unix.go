@@ -7,5 +7,6 @@ import (
 	"path/filepath"
 )
 
-// openGuard opens the directory. It is locked in place of the file, because the file is replaced.
+// openGuard opens the directory of the lock. The directory is locked in place of the file, because
+// the file is replaced.
 func openGuard(path string) (*os.File, error) { return os.Open(filepath.Dir(path)) }

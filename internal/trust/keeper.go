@@ -41,7 +41,7 @@ const (
 // A Plugin is a plugin to judge.
 type Plugin struct {
 	Dialect      string
-	Name         string // of its place
+	Name         string // the name of its place
 	Roots        []Root // the first is its file or directory
 	Capabilities []string
 }
@@ -55,7 +55,7 @@ type Verdict struct {
 	Err      error    // why it cannot be trusted; with Locked, why it must not be started
 }
 
-// Options say where the lock is and what it does.
+// Options say where the lock is and how strict it is.
 type Options struct {
 	Policy Policy
 	Path   string   // of the lock
@@ -158,7 +158,7 @@ func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 					continue
 				}
 				l.Put(e)
-				k.keep(p, e)
+				k.keepTexts(p, e)
 				verdicts[i].Entry, verdicts[i].Err, changed = e, nil, true
 				k.o.Log.Info("plugin recorded", "plugin", p.Name, "dialect", p.Dialect, "files", len(e.Files), "lock", k.o.Path)
 			}
@@ -175,14 +175,14 @@ func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 	}
 }
 
-// keep stores the texts of a plugin that is being recorded.
-func (k *Keeper) keep(p Plugin, e *Entry) {
+// keepTexts stores the texts of a plugin that is being recorded.
+func (k *Keeper) keepTexts(p Plugin, e *Entry) {
 	if err := k.Book().Keep(p.Roots, e.Files); err != nil {
 		k.o.Log.Warn("the plugin is recorded without the texts of its files: a later change cannot be shown line by line", "plugin", p.Name, "err", err)
 	}
 }
 
-// NewEntry records a plugin as it is now.
+// NewEntry returns an entry for a plugin as it is now.
 func NewEntry(p Plugin) (*Entry, error) {
 	files, err := Take(p.Roots)
 	if err != nil {
@@ -192,7 +192,7 @@ func NewEntry(p Plugin) (*Entry, error) {
 		Capabilities: slices.Clone(p.Capabilities), Files: files}, nil
 }
 
-// verdict returns the verdict on one plugin. bad is why there is no lock.
+// verdict returns the verdict on one plugin. bad is the error of reading the lock; nil: it is l.
 func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	switch {
 	case len(p.Roots) == 0:
@@ -233,8 +233,8 @@ func (k *Keeper) exempt(p Plugin) bool {
 // again without a new time.
 const minAge = 2 * time.Second
 
-// digest returns one sum for all files. Under Record it reads them only if size, time or inode of
-// one has changed since they were last read.
+// digest returns one sum for all files. Under Record it reads the files only if the size, time or
+// inode of one of them has changed since they were last read.
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)
@@ -308,7 +308,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.why }
 
-// Fix returns how to trust it.
+// Fix returns how to trust the plugin.
 func (r *Refusal) Fix() string   { return r.fix }
 func (r *Refusal) Unwrap() error { return r.err }
 
@@ -336,7 +336,7 @@ func (k *Keeper) changed(p Plugin, changes []Change) error {
 
 func (k *Keeper) unreadable(p Plugin, err error) error {
 	return &Refusal{Plugin: p.Name, why: "its files cannot be compared with the lock: " + err.Error(), err: err,
-		fix: "correct that, then `patchbay plugin trust " + quoted(p.Name) + "`"}
+		fix: "correct the cause, then run `patchbay plugin trust " + quoted(p.Name) + "`"}
 }
 
 // Summary names the first few changes.
@@ -352,18 +352,19 @@ func Summary(changes []Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// ErrNotKept is returned if there is no lock to change.
-var ErrNotKept = errors.New("there is no lock here")
+// ErrNoLock is returned for a plugin that the lock cannot contain: it has no files, or the policy is
+// [Off].
+var ErrNoLock = errors.New("patchbay.lock is not used for it")
 
-// ErrMoved is returned for a plugin whose files differ from those that were shown.
-var ErrMoved = errors.New("its files have changed since they were shown")
+// ErrChangedSinceShown is returned for a plugin whose files differ from the shown ones.
+var ErrChangedSinceShown = errors.New("its files have changed since they were shown")
 
 // Trust records a plugin as it is now, with all capabilities that it declares. Its origin stays.
-// shown are the files that the operator has seen; only these are recorded. nil: the operator wrote
-// them.
+// shown are the files that the operator has seen: if the present files differ, the error is
+// [ErrChangedSinceShown]. With nil, Trust does not compare them: the operator wrote the files.
 func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	if k.o.Policy == Off || len(p.Roots) == 0 {
-		return nil, ErrNotKept
+		return nil, ErrNoLock
 	}
 	var entry *Entry
 	err := k.Book().Update(func(l *Lock) (bool, error) {
@@ -372,13 +373,13 @@ func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 			return false, err
 		}
 		if shown != nil && !slices.Equal(shown, e.Files) {
-			return false, ErrMoved
+			return false, ErrChangedSinceShown
 		}
 		if old := l.Find(p.Dialect, p.Name); old != nil {
 			e.Origin = old.Origin
 		}
 		l.Put(e)
-		k.keep(p, e)
+		k.keepTexts(p, e)
 		entry = e
 		return true, nil
 	})

@@ -35,8 +35,8 @@ type Origin struct {
 // An Entry is one plugin in its trusted state.
 type Entry struct {
 	Dialect      string
-	Name         string // of its place
-	Path         string // where it was then; for people
+	Name         string // the name of its place
+	Path         string // its place when it was recorded; for people
 	Origin       Origin
 	Recorded     time.Time
 	Capabilities []string // granted; nil: it declared none

@@ -205,8 +205,8 @@ func modeOf(info fs.FileInfo) Mode {
 	return Plain
 }
 
-// hash reads the visited file, and no other that has taken its place since. It reads nothing of a
-// file that is too large: reading a gigabyte takes seconds.
+// hash hashes the visited file. It returns an error if another file has taken its place. It reads
+// nothing of a file that is too large: reading a gigabyte takes seconds.
 func hash(v visited, most int64) (n int64, digest string, err error) {
 	f, err := plainfile.Open(v.path)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 const (
 	maxText   = 256 << 10 // of one file
 	maxTexts  = 2 << 20   // of all its files
-	mostTexts = 1000      // files, each of which is a file in the directory of texts
+	mostTexts = 1000      // texts, each in its own file in the directory of texts
 	maxNotes  = 8 << 20   // of the notes about files without a text, of which there may be MostFiles
 )
 

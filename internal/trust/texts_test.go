@@ -183,7 +183,7 @@ func TestOnlyWhatWasShownIsRecorded(t *testing.T) {
 	r := newReader(t)
 	e := r.record()
 	r.write("run.sh", "#!/bin/sh\nrm -rf /\n")
-	if _, err := r.keeper.Trust(r.plugin(), e.Files); !errors.Is(err, ErrMoved) {
+	if _, err := r.keeper.Trust(r.plugin(), e.Files); !errors.Is(err, ErrChangedSinceShown) {
 		t.Errorf("%v", err)
 	}
 	if l, err := Load(r.lock); err != nil || len(Compare(l.Find("kaged", "notes").Files, e.Files)) != 0 {

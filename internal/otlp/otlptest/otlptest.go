@@ -54,7 +54,7 @@ type Collector struct {
 func New(t testing.TB) *Collector {
 	c := new(Collector)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := c.take(r); err != nil {
+		if err := c.accept(r); err != nil {
 			t.Errorf("collector: %v", err)
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -67,7 +67,8 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-func (c *Collector) take(r *http.Request) error {
+// accept checks a request and stores it.
+func (c *Collector) accept(r *http.Request) error {
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
 		return fmt.Errorf("%s %s with %q", r.Method, r.URL.Path, r.Header.Get("Content-Type"))
 	}
