@@ -14,6 +14,7 @@ import (
 type choice struct {
 	text, about string
 	put         string // what the input becomes, if that is not text
+	spaced      bool   // Tab adds a space, because any text may follow
 }
 
 // menu returns what the input could become; nothing if it is neither a command nor ends with a
@@ -102,6 +103,9 @@ func (b *inputBox) complete(menu []choice) {
 	c := menu[max(min(b.chosen, len(menu)-1), 0)]
 	b.area.Reset()
 	b.area.InsertString(cmp.Or(c.put, c.text))
+	if c.spaced {
+		b.area.InsertString(" ")
+	}
 	b.chosen, b.closed = b.defaultChoice(), false
 }
 

@@ -43,7 +43,7 @@ func (list promptList) choices(name string) []choice {
 	var out []choice
 	for _, p := range list.all() {
 		if strings.HasPrefix("/"+p.Name, name) && !Reserved("/"+p.Name) {
-			out = append(out, choice{text: "/" + p.Name, about: p.About})
+			out = append(out, choice{text: "/" + p.Name, about: p.About, spaced: true})
 		}
 	}
 	return out

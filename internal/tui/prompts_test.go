@@ -6,7 +6,7 @@ import (
 )
 
 // TestPrompts: a prompt is sent with the text after its name, is offered first if its name is
-// complete, and never replaces a command.
+// complete, and never replaces a command. Tab leaves the cursor where its text begins.
 func TestPrompts(t *testing.T) {
 	say := func(args string) string { return "say " + args }
 	list := promptList(func() []PromptCommand {
@@ -23,6 +23,10 @@ func TestPrompts(t *testing.T) {
 	menu := b.menu()
 	if len(menu) < 2 || menu[0].text != "/c" || menu[0].about != "mine" {
 		t.Errorf("%+v", menu)
+	}
+	b.complete(menu)
+	if got := b.value(); got != "/c " || b.menu() != nil {
+		t.Errorf("after Tab: %q, and the menu has %v", got, b.menu())
 	}
 	for _, row := range list.pairs() {
 		if strings.Contains(row[0], "/quit") {
