@@ -42,8 +42,8 @@ func run(t *testing.T, r *row, dialect string, c cell) {
 	}
 }
 
-// isCalledAgain reports whether the culprit is called after it has misbehaved, which is not possible
-// in rows about its shutdown.
+// isCalledAgain reports whether the culprit is called after it has misbehaved. In rows about its
+// shutdown that is not possible.
 func (p *play) isCalledAgain() bool { return p.row.moment != plugtest.InShutdown }
 
 func (p *play) playOpening() {

@@ -2,9 +2,9 @@
 // loopback. It checks what the model is sent and what the tool calls have done. The package
 // contains only tests, and they run only on Linux.
 //
-// The agents are programs of other vendors, two gigabytes installed by npm. So the tests are skipped
-// unless PATCHBAY_HOSTS names the directory where they are installed. `make test-hosts` installs
-// them at the versions in package.json and runs the tests:
+// The agents are programs of other vendors, two gigabytes installed by npm. So the tests are
+// skipped unless PATCHBAY_HOSTS names the directory where they are installed. `make test-hosts`
+// installs them at the versions in package.json and runs the tests:
 //
 //	TestMain            runs the tests in a network namespace that has only loopback
 //	stage               is one run: a home directory, a repository, a script for the model

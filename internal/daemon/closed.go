@@ -79,8 +79,8 @@ func (c *Core) closedPoints() hookclient.Closed {
 	return next
 }
 
-// closedIn returns the plugins that must be asked at some points in the project of a directory, also
-// while its plugins are not running.
+// closedIn returns the plugins that must be asked at some points in the project of a directory,
+// also while its plugins are not running.
 func (c *Core) closedIn(dir string, points []hook.Point) []string {
 	c.closed.mu.Lock()
 	defer c.closed.mu.Unlock()

@@ -265,8 +265,8 @@ func (p *player) renamed(text string) string {
 	return strings.ReplaceAll(text, "plugin "+p.As+" ", "plugin "+p.Plugin+" ")
 }
 
-// A LastCall holds the last call of a host. Its Record is the Record function of the host's options.
-// Calls are made one at a time.
+// A LastCall holds the last call of a host. Its Record is the Record function of the host's
+// options. Calls are made one at a time.
 type LastCall struct{ traffic *pluginhost.Traffic }
 
 // Record stores a call.

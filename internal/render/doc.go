@@ -2,8 +2,8 @@
 // terminal. It reads nothing and decides nothing: it gets an outcome and a writer.
 //
 // Text from plugins is foreign, and a terminal interprets control characters. [Line] and [Block]
-// make foreign text safe, and [JSON] and [SafeJSON] do the same for values. The other functions make
-// their text safe too, except [Cut], [Wrap] and [PrintUnified]: they expect text that is safe.
+// make foreign text safe, and [JSON] and [SafeJSON] do the same for values. The other functions
+// make their text safe too, except [Cut], [Wrap] and [PrintUnified]: they expect text that is safe.
 //
 //	Trace              header, a row for each step, its changes, the verdict
 //	  tableLines       aligned columns; the widest are cut to fit

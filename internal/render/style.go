@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// Options say what the reader's screen can show, and how much of a trace is drawn. The zero value is
-// plain text.
+// Options say what the reader's screen can show, and how much of a trace is drawn. The zero value
+// is plain text.
 type Options struct {
 	Color   bool // ANSI colours
 	Width   int  // columns; 0: unknown, or no screen

@@ -352,8 +352,8 @@ func Summary(changes []Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// ErrNoLock is returned for a plugin that the lock cannot contain: it has no files, or the policy is
-// [Off].
+// ErrNoLock is returned for a plugin that the lock cannot contain: it has no files, or the policy
+// is [Off].
 var ErrNoLock = errors.New("patchbay.lock is not used for it")
 
 // ErrChangedSinceShown is returned for a plugin whose files differ from the shown ones.
