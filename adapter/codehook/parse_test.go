@@ -43,6 +43,9 @@ func TestFieldsOfEvents(t *testing.T) {
 			read{session: "s", dir: "/w", root: "/w", prompt: "hi", begins: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","directory":"/w"}}}}}`,
 			read{session: "s", dir: "/w", root: "/w"}},
+		{codehook.OpenCode, "", `{"id":1,"event":"tool.execute.after","input":{"tool":"a_b","sessionID":"s","callID":"c","directory":"/w"},` +
+			`"output":{"content":[],"cwd":"/x","directory":"/x","worktree":"/x","sessionID":"x","callID":"x"}}`, // an MCP server wrote the output
+			read{session: "s", call: "c", dir: "/w", root: "/w"}},
 	} {
 		m, err := codehook.Parse(codehook.Input{Agent: c.agent, Event: c.event, Data: []byte(c.data), Dir: "/dir", Environ: map[string]string{
 			"CLAUDE_PROJECT_DIR": "/root-of-claude", "GEMINI_PROJECT_DIR": "/root-of-gemini", "CURSOR_PROJECT_DIR": "/root-of-cursor"}})
@@ -311,6 +314,16 @@ func TestResultsAsPluginsSeeThem(t *testing.T) {
 		{codehook.Cursor, "", `{"hook_event_name":"postToolUse","tool_name":"Shell","tool_output":"{\"output\":\"o\",\"exitCode\":2}"}`, "o", "false", `"exit status 2"`},
 		{codehook.Cursor, "", `{"hook_event_name":"postToolUse","tool_name":"Read","tool_output":"plain"}`, "plain", "true", "null"},
 		{codehook.OpenCode, "", `{"event":"tool.execute.after","input":{"tool":"bash"},"output":{"output":"o","metadata":{"exit":1}}}`, "o", "false", `"exit status 1"`},
+		// A server chooses what its answer has besides its text.
+		{codehook.Claude, "", `{"hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":[{"type":"text","text":"x"},{"type":"resource","resource":{"uri":"u","text":"y"}},{"type":"resource_link","uri":"z"}]}`,
+			"x\ny\n{\"type\":\"resource_link\",\"uri\":\"z\"}", "true", "null"},
+		{codehook.Claude, "", `{"hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":{"content":[{"type":"text","text":"x"}],"structuredContent":{"y":1}}}`, "x\n{\"y\":1}", "true", "null"},
+		{codehook.Codex, "", `{"hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":{"content":[{"type":"text","text":"{ \"y\": 1 }"}],"structuredContent":{"y":1}}}`, `{ "y": 1 }`, "true", "null"},
+		{codehook.Cursor, "", `{"hook_event_name":"postToolUse","tool_name":"MCP:b","tool_output":"{\"content\":[{\"text\":\"x\"}],\"structuredContent\":[1]}"}`, "x\n[1]", "true", "null"},
+		{codehook.OpenCode, "", `{"event":"tool.execute.after","input":{"tool":"a_b"},"output":{"content":[{"type":"text","text":"x"}],"output":"y"}}`, "x", "true", "null"},
+		{codehook.OpenCode, "", `{"event":"tool.execute.after","input":{"tool":"a_b"},"output":{"content":[{"type":"text","text":"x"}],"tool":"patchbay_b"}}`, "x", "true", "null"},
+		{codehook.OpenCode, "", `{"event":"tool.execute.after","input":{"tool":"a_b"},"output":{"content":[{"type":"text","text":"x"}],"failure_type":"permission_denied"}}`, "x", "true", "null"},
+		{codehook.OpenCode, "", `{"event":"tool.execute.after","input":{"tool":"a_b"},"output":{"content":[{"type":"text","text":"x"}],"mcp_server":{"name":"patchbay"}}}`, "x", "true", "null"},
 	} {
 		host := newTestBed(t, map[hook.Point]plays{hook.ToolAfter: set()})
 		r := parse(t, c.agent, c.event, c.data).Fire(t.Context(), host)
