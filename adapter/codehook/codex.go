@@ -42,7 +42,7 @@ func codexRuns(tool string, input raw) bool {
 func codexOutcome(response raw) outcome {
 	fields := fieldsOf(response)
 	text := textOf(response)
-	if parts, ok := partsText(fields.Get("content")); ok {
+	if parts, ok := contentText(fields); ok {
 		text = parts
 	}
 	return outcome{text: text, success: string(fields.Get("isError")) != "true"}

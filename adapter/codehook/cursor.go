@@ -59,7 +59,7 @@ func cursorRuns(tool string, was, now raw) bool {
 func (m *Moment) cursorOutcome() outcome {
 	text := plain(m.data, "tool_output")
 	fields := fieldsOf(raw(text))
-	if parts, ok := partsText(fields.Get("content")); ok {
+	if parts, ok := contentText(fields); ok {
 		return outcome{text: parts, success: string(fields.Get("isError")) != "true"}
 	}
 	output, ok := fields.String("output")

@@ -70,10 +70,11 @@ func (m *Moment) openCodeResult(text string) hook.Object {
 	return out
 }
 
-// listed reports whether a result is a list, as those of MCP servers' tools are.
+// listed reports whether a result is a list, as those of MCP servers' tools are. OpenCode's own
+// tools have no list, so a field output beside one is the server's, and the model does not get it.
 func (m *Moment) listed() bool {
 	_, ok := partsText(m.data.Get("content"))
-	return ok && !m.has("output")
+	return ok
 }
 
 // openCodeParts returns the message with its new text, followed by the added context. The context
@@ -117,11 +118,20 @@ func (m *Moment) openCodeMessage() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// outputs lists the fields that only an output has, and that can be changed there.
-var outputs = []string{"text", "system", "parts", "output", "content", "metadata"}
+// outputs lists the fields that only an output has.
+var outputs = []string{"text", "system", "parts", "output", "content", "metadata", "isError"}
+
+// isOutput reports whether a field belongs to the output of the event. Everything else about a call
+// is in the input.
+func (m *Moment) isOutput(f hook.Field) bool {
+	return slices.Contains(outputs, f.Name) || f.Name == "args" && m.Event == "tool.execute.before"
+}
 
 // unwrap takes the event out of OpenCode's line, and merges its input and output: no name has two
-// meanings in them. An event that comes through OpenCode's hook `event` gets its own name.
+// meanings in them. Other fields of the output are left out. The output of a tool is what an MCP
+// server has answered, and with a field such as tool or directory that server would decide whether
+// plugins are called, and which. An event that comes through OpenCode's hook `event` gets its own
+// name.
 func (m *Moment) unwrap() {
 	if m.Agent != OpenCode {
 		return
@@ -135,10 +145,9 @@ func (m *Moment) unwrap() {
 		told := fieldsOf(input.Get("event"))
 		m.Event, input = or(plain(told, "type"), m.Event), fieldsOf(told.Get("properties"))
 	}
-	input = slices.DeleteFunc(input, func(f hook.Field) bool {
-		return slices.Contains(outputs, f.Name) || f.Name == "args" && m.Event == "tool.execute.before"
-	})
-	m.data = input.With(fieldsOf(m.line.Get("output"))...)
+	input = slices.DeleteFunc(input, m.isOutput)
+	output := slices.DeleteFunc(fieldsOf(m.line.Get("output")), func(f hook.Field) bool { return !m.isOutput(f) })
+	m.data = input.With(output...)
 	if info := fieldsOf(input.Get("info")); plain(info, "id") != "" && !m.has("sessionID") {
 		m.data = append(m.data, object("sessionID", plain(info, "id"))...)
 		for _, name := range []string{"directory", "parentID"} {

@@ -98,7 +98,7 @@ func (m *Moment) empty() bool {
 	case prompt:
 		return strings.TrimSpace(m.Prompt) == ""
 	case before, after, failure:
-		return m.call.host == "" || m.isOurTool() || m.text("failure_type") == "permission_denied" // our own denial comes back as a failure
+		return m.call.host == "" || m.text("failure_type") == "permission_denied" // our own denial comes back as a failure
 	case reply:
 		return m.replyText() == ""
 	case stop:

@@ -1,6 +1,7 @@
 package codehook
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -153,35 +154,80 @@ var parts = slot{get: partsText, put: putParts}
 func partsText(result raw) (string, bool) {
 	var texts []string
 	for _, item := range elements(result) {
-		if text, ok := fieldsOf(item).String("text"); ok {
+		if text, ok := partText(item); ok {
 			texts = append(texts, text)
 		}
 	}
 	return strings.Join(texts, "\n"), len(texts) > 0
 }
 
+// partText returns the text of one content: its own, or that of the resource that it embeds. A link
+// to a resource is returned as JSON, because its name and its description are texts too. Pictures
+// and other data have no text.
+func partText(item raw) (text string, ok bool) {
+	fields := fieldsOf(item)
+	if text, ok = fields.String("text"); ok {
+		return text, true
+	}
+	switch kind, _ := fields.String("type"); kind {
+	case "resource":
+		return fieldsOf(fields.Get("resource")).String("text")
+	case "resource_link":
+		return string(item), true
+	}
+	return "", false
+}
+
 func putParts(result raw, text string) raw {
 	var out []raw
 	placed := false
 	for _, item := range elements(result) {
-		fields := fieldsOf(item)
-		if _, ok := fields.String("text"); !ok {
+		_, shown := partText(item)
+		switch {
+		case !shown:
 			out = append(out, item)
-		} else if !placed {
-			out, placed = append(out, fields.With(object("text", text)...).JSON()), true
+		case !placed:
+			out, placed = append(out, withText(item, text)), true
 		}
 	}
 	if !placed {
-		out = append(out, object("type", "text", "text", text).JSON())
+		out = append(out, withText(nil, text))
 	}
 	return joined(out)
 }
 
-// content is the slot of such a list in the field content.
+// withText returns a content with a new text. A content that has no text of its own becomes one.
+func withText(item raw, text string) raw {
+	fields := fieldsOf(item)
+	if _, ok := fields.String("text"); ok {
+		return fields.With(object("text", text)...).JSON()
+	}
+	return object("type", "text", "text", text).JSON()
+}
+
+// content is the slot of such a list in the field content. Structured content is part of the text,
+// because agents show it to the model; a new text replaces it.
 var content = slot{
-	get: func(result raw) (string, bool) { return partsText(fieldsOf(result).Get("content")) },
+	get: func(result raw) (string, bool) { return contentText(fieldsOf(result)) },
 	put: func(result raw, text string) raw {
-		fields := fieldsOf(result)
+		fields := slices.DeleteFunc(fieldsOf(result), func(f hook.Field) bool { return f.Name == structured })
 		return fields.With(hook.Field{Name: "content", Value: putParts(fields.Get("content"), text)}).JSON()
 	},
+}
+
+// structured is the field of a result in which MCP servers repeat it as JSON.
+const structured = "structuredContent"
+
+// contentText returns the text of the result of an MCP server. Structured content follows, unless
+// it only repeats the text.
+func contentText(result hook.Object) (string, bool) {
+	text, ok := partsText(result.Get("content"))
+	data := result.Get(structured)
+	if !ok || missing(data) {
+		return text, ok
+	}
+	if same, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign); err == nil && rawjson.Equal(same, rawjson.Clean(data)) {
+		return text, true
+	}
+	return text + "\n" + string(data), true
 }

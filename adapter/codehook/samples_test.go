@@ -81,12 +81,11 @@ func newSample(folder string, agent codehook.Agent, file string, data []byte) sa
 	return s
 }
 
-// silent reports the events for which no plugin is called: tools of Patchbay's own server, empty
-// prompts of Qwen Code, titles of OpenCode, pieces of a reply without text, and failures of calls
-// that were denied.
+// silent reports the events for which no plugin is called: empty prompts of Qwen Code, titles of
+// OpenCode, pieces of a reply without text, and failures of calls that were denied.
 func (s sample) silent() bool {
 	text := string(s.data)
-	return strings.Contains(text, "patchbay") || strings.Contains(text, "title generator") || strings.HasSuffix(s.name, ".empty") ||
+	return strings.Contains(text, "title generator") || strings.HasSuffix(s.name, ".empty") ||
 		strings.Contains(text, `"parts": []`) || strings.Contains(text, "permission_denied")
 }
 

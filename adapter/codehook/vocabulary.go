@@ -281,16 +281,41 @@ func convertNumber(v raw, change func(float64) float64) raw {
 // own is the name under which Patchbay's own MCP server is registered.
 const own = "patchbay"
 
-// isOurTool reports whether the call is of a tool of Patchbay's own MCP server. That server calls
-// the plugins itself.
-func (m *Moment) isOurTool() bool {
-	for _, name := range []string{"mcp_server", "mcp_context"} {
-		server := fieldsOf(m.data.Get(name))
+// OwnTool returns the name of the called tool if its server has the name of Patchbay's own MCP
+// server, which calls the plugins itself, and "" otherwise. Any server can have that name. So the
+// plugins need not be called only if Patchbay offers such a tool: see [ShownAs].
+func (m *Moment) OwnTool() string {
+	if m.call == nil || m.alien {
+		return ""
+	}
+	prefix := ownPrefix[m.Agent]
+	name, has := strings.CutPrefix(m.call.host, prefix)
+	for _, field := range []string{"mcp_server", "mcp_context"} {
+		server := fieldsOf(m.data.Get(field))
 		if said := or(plain(server, "name"), plain(server, "server_name")); said != "" {
-			return said == own
+			has = said == own
+			name = or(plain(server, "tool_name"), name)
+			break
 		}
 	}
-	return strings.HasPrefix(m.call.host, ownPrefix[m.Agent]) && ownPrefix[m.Agent] != ""
+	if !has || prefix == "" {
+		return ""
+	}
+	return name
+}
+
+// ShownAs reports whether an agent may show a tool of an MCP server under a name. Agents replace
+// the characters that their models do not accept.
+func ShownAs(tool, shown string) bool {
+	return strings.Map(accepted, tool) == strings.Map(accepted, shown)
+}
+
+// accepted replaces a character that not every model accepts in the name of a tool.
+func accepted(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+		return r
+	}
+	return '_'
 }
 
 // ownPrefix is the prefix of those tools' names in each agent. Cursor's names do not contain the

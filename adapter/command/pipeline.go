@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A Host is what a pipeline needs of Patchbay.
@@ -230,6 +231,17 @@ func (c *Command) payload() payload {
 		out.Result = json.RawMessage("null")
 	}
 	return out
+}
+
+// Exact returns an object with only those of its fields that have one of the names, written exactly
+// so, and any other value unchanged. encoding/json ignores case: it would take a field that no
+// plugin has checked for one that they have.
+func Exact(value json.RawMessage, names ...string) json.RawMessage {
+	o, err := rawjson.Parse(value)
+	if err != nil {
+		return value
+	}
+	return slices.DeleteFunc(o, func(f rawjson.Field) bool { return !slices.Contains(names, f.Name) }).JSON()
 }
 
 // read applies the changes of plugins, which may change everything but the time.

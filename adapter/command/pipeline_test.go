@@ -199,3 +199,17 @@ func TestStages(t *testing.T) {
 		}
 	})
 }
+
+// TestExact: a field that is written in another case is another field.
+func TestExact(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"stdout":"seen","Stdout":"unseen","STDERR":"unseen","other":1}`: `{"stdout":"seen"}`,
+		`{"stdout":"a","stdout":"b"}`:                                     `{"stdout":"b"}`,
+		`"text"`:                                                          `"text"`,
+		`null`:                                                            `null`,
+	} {
+		if got := string(Exact(json.RawMessage(value), "stdout", "stderr")); got != want {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
+	}
+}

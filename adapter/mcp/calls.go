@@ -103,6 +103,9 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 		}
 		if err == nil {
 			out.Meta = withoutServerName(out.Meta)
+			if r.Pending { // no plugin has seen a content
+				out.Content, out.StructuredContent = nil, nil
+			}
 			return &out, nil
 		}
 		if r.Pending {

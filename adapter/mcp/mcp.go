@@ -91,6 +91,7 @@ type Server struct {
 	end     context.CancelFunc
 	work    sync.WaitGroup
 
+	used     atomic.Bool  // a client has sent a request
 	calls    atomic.Int64 // in progress, of clients over TCP
 	sessions visitors     // the sessions of clients over HTTP
 
@@ -131,6 +132,9 @@ func capabilities() *sdk.ServerCapabilities {
 		Completions: &sdk.CompletionCapabilities{},
 	}
 }
+
+// Used reports whether a client has sent a request.
+func (s *Server) Used() bool { return s.used.Load() }
 
 // Close cancels the calls in progress and ends every session.
 func (s *Server) Close() {
@@ -181,6 +185,7 @@ func overTCP(ctx context.Context) bool {
 // plugins.
 func (s *Server) recoverRequest(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
+		s.used.Store(true)
 		defer func() {
 			if p := recover(); p != nil {
 				s.log.Error("panic in a request of an MCP client", "method", excerpt.Of(method, 100), "err", excerpt.Of(fmt.Sprint(p), 300), "stack", string(debug.Stack()))

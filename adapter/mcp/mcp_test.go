@@ -235,6 +235,26 @@ func TestRaw(t *testing.T) {
 	}
 }
 
+// TestQuestionsHaveNoContent: a server that asks before it gives a result can pass no content on,
+// because plugins do not see it.
+func TestQuestionsHaveNoContent(t *testing.T) {
+	asks := adapter.Tool{Name: "asks", Run: func(context.Context, adapter.Call) (adapter.ToolResult, error) {
+		return adapter.ToolResult{Success: true, Pending: true, Raw: json.RawMessage(`{"resultType":"input_required","requestState":"s","content":[{"type":"text","text":"unseen"}],` +
+			`"structuredContent":{"n":1},"inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object"}}}}}`)}, nil
+	}}
+	server := New(Options{Host: &fake{tools: []adapter.Tool{asks}}})
+	defer server.Close()
+	asked := adapter.NewToolCall(&adapter.ToolHost{}, model.ToolCall{Name: "asks"})
+	result, err := asks.Run(t.Context(), adapter.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := server.answer(t.Context(), asked, result)
+	if err != nil || len(r.Content) > 0 || r.StructuredContent != nil || len(r.InputRequests) != 1 || r.RequestState != "s" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestChanges: clients are notified when tools or offers change.
 func TestChanges(t *testing.T) {
 	eras(t, func(t *testing.T, old bool) {

@@ -44,6 +44,11 @@ func (a *app) runMCP(ctx context.Context, o daemon.MCPOptions) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), NoModel: true}, func(core *daemon.Core) error {
 		server := core.MCP(o)
 		defer server.Close()
+		if end, err := core.AnnounceMCP(o); err != nil {
+			a.logger().Warn("hooks of agents do not know of this server, so they call plugins for its tools too", "err", err)
+		} else {
+			defer end()
+		}
 		return server.Run(ctx, a.In, a.Out)
 	})
 }

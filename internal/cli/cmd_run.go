@@ -228,7 +228,7 @@ func (w *wrapped) result(c command.Command) (programResult, error) {
 	switch whole := result; {
 	case json.Unmarshal(c.Result, &text) == nil && string(c.Result) != "null":
 		result.Stdout = text
-	case json.Unmarshal(c.Result, &whole) == nil && string(c.Result) != "null":
+	case json.Unmarshal(command.Exact(c.Result, "stdout", "stderr", "exit_code"), &whole) == nil && string(c.Result) != "null":
 		result = whole
 	case w.ran != nil:
 		return result, fmt.Errorf("%s: plugins left a result that is not that of a program: %q", c.Name, excerpt.Of(string(c.Result), mostCited))

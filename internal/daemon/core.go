@@ -17,6 +17,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/chat/builtin"
+	"github.com/patchbay-dev/patchbay/adapter/mcp"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/engine"
@@ -78,10 +79,11 @@ type Core struct {
 	closed       closedFile
 	pluginEvents *pluginEvents
 
-	version     string                    // the version of this program; tests set another
-	at          atomic.Pointer[Addresses] // where the daemon listens; nil: not yet
-	forHooks    bool                      // a hook of another agent has started this daemon
-	hosts       hostState                 // the other agents whose hooks are answered
+	version     string                     // the version of this program; tests set another
+	at          atomic.Pointer[Addresses]  // where the daemon listens; nil: not yet
+	clients     atomic.Pointer[mcp.Server] // the daemon's MCP server over HTTP; nil: not yet
+	forHooks    bool                       // a hook of another agent has started this daemon
+	hosts       hostState                  // the other agents whose hooks are answered
 	hostRecords hostRecords
 	exports     atomic.Pointer[otlp.Queue] // nil: traces are not exported
 	closing     sync.Once

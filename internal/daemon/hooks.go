@@ -23,6 +23,7 @@ import (
 //	Answer
 //	├─ hostState.isDouble  drops an event of a tool call that came through the hook of another agent too
 //	├─ projects.in         the plugins that work in the event's project
+//	├─ isOwnCall           drops a call of our own MCP server, which asks the plugins itself
 //	├─ hostState.turn      the agent's turn is one request
 //	├─ Moment.Fire         fires the points of the event; returns the answer in the agent's format
 //	└─ hostRecords.add     session and traces, which are written after the agent has its answer
@@ -81,6 +82,9 @@ func (c *Core) AnswerHook(ctx context.Context, agent codehook.Agent, r hookclien
 	ctx, cancel := context.WithTimeout(ctx, max(limit-hookMargin, limit/2))
 	defer cancel()
 	result := e.fire(ctx, r.Dir)
+	if result == nil {
+		return &hookclient.Answer{Answer: m.NoOpinion()}, nil
+	}
 	if errors.Is(context.Cause(ctx), errStopping) { // the hook asks the daemon that takes this one's place
 		return nil, &httpapi.UnavailableError{Reason: errStopping.Error()}
 	}
@@ -105,13 +109,17 @@ func (c *Core) newHostEvent(m *codehook.Moment) *hostEvent {
 	return e
 }
 
-// fire asks the plugins of the event's project.
+// fire asks the plugins of the event's project. It returns nil if the event is a call of a tool
+// that our own MCP server offers, because that server asks them.
 func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 	host, done, err := e.plugins(ctx, dir)
 	if err != nil {
 		return e.unasked(dir, err)
 	}
 	defer done()
+	if e.isOwnCall(host) {
+		return nil
+	}
 	if e.Begins || slices.Contains(e.Points(), hook.SessionStart) {
 		e.lookAgain(ctx, host)
 	}

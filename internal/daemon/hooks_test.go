@@ -61,6 +61,16 @@ func (h testHome) answer(c *Core, r hookclient.Request) *hookclient.Answer {
 func TestHookAnswers(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	h := newTestHome(t)
+	words := h.write(".local/scaffold/plugins/words", `#!/usr/bin/env python3
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    result = {"name": "words", "version": "1", "hooks": [], "tools": [{"name": "count", "description": "counts", "parameters": []}]} if m["method"] == "initialize" else {"ok": True}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+`)
+	if err := os.Chmod(words, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	h.write(".agent/plugins/a.py", marker("a"))
 	c := h.open("")
 	t.Run("the changes of plugins are in the agent's format", func(t *testing.T) {
@@ -102,6 +112,45 @@ func TestHookAnswers(t *testing.T) {
 			})
 		}
 		all.Wait()
+	})
+	t.Run("a call of our own MCP server, which asks the plugins itself", func(t *testing.T) {
+		const count = "mcp__patchbay__plugin_words_count"
+		ask := func(event, tool string) string {
+			return h.answer(c, hookRequest(event, map[string]any{"session_id": "own", "prompt_id": tool + event, "cwd": h.home, "transcript_path": "/x",
+				"tool_name": tool, "tool_input": map[string]string{}, "tool_response": []any{}})).Stdout
+		}
+		calls := func(rule string, tools ...string) {
+			t.Helper()
+			for _, tool := range tools {
+				if got := ask("PreToolUse", tool); !strings.Contains(got, "echo a ") {
+					t.Errorf("%s: %s: %q", rule, tool, got)
+				}
+			}
+		}
+		calls("no server of ours runs", count)
+		dead := filepath.Join(c.Dirs.State, ownServers, "1.builtin")
+		h.write(strings.TrimPrefix(dead, h.home), "")
+		calls("our server is dead", count, "mcp__patchbay__shell")
+		if _, err := os.Stat(dead); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("its file: %v", err)
+		}
+		end, err := c.AnnounceMCP(MCPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ask("PreToolUse", count) + ask("PostToolUse", count); got != "" {
+			t.Errorf("a tool that we offer: %q", got)
+		}
+		calls("tools that we do not offer", "mcp__patchbay__count", "mcp__patchbay__two__plugin_words_count", "mcp__patchbay__shell")
+		end()
+		calls("our server has ended", count)
+		if end, err = c.AnnounceMCP(MCPOptions{Builtin: true}); err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+		if got := ask("PreToolUse", "mcp__patchbay__shell"); got != "" {
+			t.Errorf("a built-in tool that we offer: %q", got)
+		}
 	})
 	t.Run("in a project with a wrong configuration every call is refused, with the reason", func(t *testing.T) {
 		h.write("bad/.git/x", "")

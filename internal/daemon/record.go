@@ -46,8 +46,10 @@ func (c *Core) record(e chat.Event) {
 	c.writeToJournal(e, data)
 }
 
-// writeToJournal writes an event to the journal. Traces are indexed by turn.
+// writeToJournal writes an event to the journal, without secrets that a plugin may have repeated.
+// Traces are indexed by turn.
 func (c *Core) writeToJournal(e chat.Event, data json.RawMessage) {
+	data = c.Host.Hidden().CleanJSON(data)
 	if e.Type == chat.Point {
 		c.Journal.PostTurn(string(e.Type), e.Session, e.Turn, data)
 		return
@@ -62,7 +64,7 @@ func (c *Core) post(kind, sessionID string, v any) {
 		c.Journal.Drop(kind, err)
 		return
 	}
-	c.Journal.Post(kind, sessionID, data)
+	c.Journal.Post(kind, sessionID, c.Host.Hidden().CleanJSON(data))
 }
 
 // tooLong reports, before the event is encoded, whether it is too long. The end of a turn has the

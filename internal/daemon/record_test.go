@@ -2,14 +2,18 @@ package daemon
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -46,6 +50,35 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 	c.count.all.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if body, _ := io.ReadAll(w.Body); !strings.Contains(string(body), "patchbay_events_dropped_total 2") {
 		t.Errorf("metrics:\n%s", body)
+	}
+}
+
+// TestNoSecretIsStored: a secret that a plugin has repeated is removed from its events.
+func TestNoSecretIsStored(t *testing.T) {
+	h := newTestHome(t)
+	if err := os.Chmod(h.write(".config/patchbay/secrets.toml", "[plugins.notes]\nkey = \"planted-key\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := h.open("")
+	defer h.close(c)
+	failed := hook.Outcome{Point: hook.SessionStart, Payload: json.RawMessage(`{"inject":"it is planted-key"}`),
+		Steps: []hook.Step{{Plugin: "notes", Err: &hook.Error{Err: errors.New("bad key planted-key")}, Received: json.RawMessage(`["planted-key"]`)}}}
+	trace := failed.Trace()
+	c.record(chat.Event{Type: chat.Point, Session: "s", Turn: "t", Outcome: &trace})
+	c.post("plugin.notification", "s", map[string]string{"text": "planted-key"})
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Session: "s"}, 0)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%d events, %v", len(kept), err)
+		}
+		if len(kept) < 2 {
+			continue
+		}
+		text := string(kept[0].Data) + string(kept[1].Data)
+		if strings.Contains(text, "planted-key") || strings.Count(text, "[secret]") != 4 {
+			t.Errorf("stored %s", text)
+		}
+		return
 	}
 }
 

@@ -93,6 +93,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	clients := c.MCP(MCPOptions{})
 	defer clients.Close()
+	c.clients.Store(clients)
 	routes := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
 		Metrics: &c.count.all, MCP: clients.Handler(o.Limits.Body), Web: web.Handler(), Logger: c.log, Limits: o.Limits.Limits})
 	o.Limits = o.Limits.withDefaults()

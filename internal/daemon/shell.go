@@ -117,7 +117,7 @@ func exitCode(r chat.ToolResult) int {
 // Show takes the output from the result, which plugins may have changed or replaced.
 func (p *shellProgram) Show(c command.Command) error {
 	var result shellResult
-	if err := json.Unmarshal(c.Result, &result); err != nil {
+	if err := json.Unmarshal(command.Exact(c.Result, "stdout", "stderr", "exit_code"), &result); err != nil {
 		if json.Unmarshal(c.Result, &p.output) != nil {
 			p.output = string(c.Result)
 		}

@@ -32,6 +32,9 @@ func (c *client) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 		return nil, c.fault
 	}
 	request := NewRequest(in, c.Version)
+	if c.remote != nil {
+		return c.inProcess(ctx, request, c.remote)
+	}
 	starts := 0
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		a, err := exchange(ctx, c.socket, c.Agent, request)

@@ -31,3 +31,37 @@ func TestDaemonsThatEndAtOnce(t *testing.T) {
 		t.Errorf("%d starts, exit %d, %q, %v", starts, code, out.String(), err)
 	}
 }
+
+// TestNoSocketIsPossible: if the path of a socket would be too long, the event is answered in
+// process.
+func TestNoSocketIsPossible(t *testing.T) {
+	t.Setenv("TMPDIR", "/"+strings.Repeat("t", 100))
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	var out strings.Builder
+	code := Run(t.Context(), Options{Agent: codehook.Claude, Event: "PreToolUse", In: strings.NewReader(`{"tool_name":"Bash"}`), Out: &out, Err: &out,
+		Environ: []string{"PATCHBAY_HOME=/" + strings.Repeat("h", 100)}, Dir: "/",
+		InProcess: func(context.Context, Request) (*Answer, error) {
+			return &Answer{Answer: codehook.Answer{Stdout: "in process"}}, nil
+		}})
+	if code != 0 || out.String() != "in process" {
+		t.Errorf("exit %d, %q", code, out.String())
+	}
+}
+
+// TestNoHomeDirectory: without the directories in which plugins are found, every plugin might have
+// to agree.
+func TestNoHomeDirectory(t *testing.T) {
+	for _, c := range []struct{ event, data, environ, want string }{
+		{"PreToolUse", `{"tool_name":"Bash"}`, "", `"permissionDecision":"deny"`},
+		{"PreToolUse", `{"tool_name":`, "", "without a home directory"},
+		{"PreToolUse", `{"tool_name":"Bash"}`, Switch + "=off", ""},
+		{"SessionStart", `{}`, "", ""},
+	} {
+		var out strings.Builder
+		code := Run(t.Context(), Options{Agent: codehook.Claude, Event: c.event, In: strings.NewReader(c.data), Out: &out, Err: &out,
+			Environ: []string{c.environ}, Dir: t.TempDir()})
+		if code != 0 || !strings.Contains(out.String(), c.want) || c.want == "" && out.Len() > 0 {
+			t.Errorf("%s %s: exit %d, %q", c.event, c.data, code, out.String())
+		}
+	}
+}

@@ -44,8 +44,9 @@ type client struct {
 	Options
 	off    bool // Switch is "off"
 	dirs   homedirs.Dirs
+	fault  error // why there are no directories; nil: dirs has them
 	socket string
-	fault  error // why no daemon can be reached at all
+	remote error // why no daemon can be reached at all
 }
 
 func newClient(o Options) *client {
@@ -53,7 +54,7 @@ func newClient(o Options) *client {
 	getenv := lookup(o.Environ)
 	c := &client{Options: o, off: getenv(Switch) == "off"}
 	if c.dirs, c.fault = homedirs.Locate(getenv, runtime.GOOS); c.fault == nil {
-		c.socket, c.fault = localsock.Path(c.dirs.State, SocketName)
+		c.socket, c.remote = localsock.Path(c.dirs.State, SocketName)
 	}
 	return c
 }
@@ -164,7 +165,7 @@ func (c *client) unanswered(m *codehook.Moment, why error) codehook.Answer {
 // are none.
 func (c *client) requiredPlugins(m *codehook.Moment) string {
 	if c.fault != nil {
-		return "" // without directories there are no plugins
+		return "plugins, and without a home directory it does not know which have to agree"
 	}
 	closed, err := ReadClosed(c.dirs.State)
 	switch {

@@ -64,16 +64,17 @@ function ask(name, message) {
   })
 }
 
-// put changes a value of an object. A nested object is changed in place, not replaced.
+// put changes a value of an object. A nested object is changed in place, not replaced. Only an object's own values
+// count: behind the name __proto__, which a model can write, is the prototype of all objects.
 function put(object, key, value) {
-  const old = object[key]
+  const old = Object.hasOwn(object, key) ? object[key] : undefined
   if (Array.isArray(old) && Array.isArray(value)) {
     old.splice(0, old.length, ...value)
   } else if (isObject(old) && isObject(value)) {
-    for (const name of Object.keys(old)) if (!(name in value)) delete old[name]
+    for (const name of Object.keys(old)) if (!Object.hasOwn(value, name)) delete old[name]
     for (const [name, inner] of Object.entries(value)) put(old, name, inner)
   } else {
-    object[key] = value
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
   }
 }
 

@@ -22,7 +22,7 @@ for (const command of process.argv.slice(3)) {
   const output = { args }
   try {
     await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, output)
-    show({ args, same: output.args === args })
+    show({ args, same: output.args === args, ofAllObjects: {}.off })
   } catch (e) {
     show({ thrown: e.message })
   }
@@ -42,6 +42,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (command === "die") process.exit(3)
   if (command === "no") console.log(JSON.stringify({ id, deny: "not here" }))
   else if (command === "change") console.log("not an answer\n" + JSON.stringify({ id, output: { args: { command: "changed" } } }))
+  else if (command === "proto") console.log('{"id":' + id + ',"output":{"args":{"command":"c","__proto__":{"off":true}}}}')
   else console.log(JSON.stringify({ id }))
 }
 `
@@ -78,10 +79,11 @@ func TestOpenCodePlugin(t *testing.T) {
 	dir := t.TempDir()
 	program := Program{Path: filepath.Join(dir, "patchbay-hook.mjs"), Closed: filepath.Join(dir, "none.json")}
 	writeProgram(t, program.Path, fakePatchbay)
-	got := drive(t, program, "/a/project", "ls", "no", "change", "ls")
+	got := drive(t, program, "/a/project", "ls", "no", "change", "ls", "proto")
 	for i, want := range []string{
 		`{"args":{"command":"ls","description":"mine"},"same":true}`, `{"thrown":"not here"}`,
 		`{"args":{"command":"changed"},"same":true}`, `{"args":{"command":"ls","description":"mine"},"same":true}`,
+		`{"args":{"command":"c","__proto__":{"off":true}},"same":true}`, // and no other object has it
 	} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("%d: got %q, wanted %s", i, got, want)

@@ -22,10 +22,12 @@ import (
 // rules for each dialect and point are in docs/when-a-plugin-cannot-be-asked.md.
 
 // wireAbsent wires failing hooks for each broken plugin whose hooks are known from its files, and
-// logs every plugin that is left out.
+// logs every plugin that is left out. A plugin for another system is left out without a message,
+// unless its failure must end events.
 func (h *Host) wireAbsent(r *roster) {
 	for _, e := range r.entries {
-		if e.leftOut || e.plugin != nil || e.state != dialect.Broken && e.state != dialect.Skipped {
+		closes := e.own.failureEndsEvents()
+		if e.leftOut || e.plugin != nil || e.state != dialect.Broken && e.state != dialect.Skipped && (e.state != dialect.Unsupported || !closes) {
 			continue
 		}
 		e.leftOut = true
@@ -33,7 +35,7 @@ func (h *Host) wireAbsent(r *roster) {
 		if d, ok := e.dialect.(dialect.Declarer); ok && e.state == dialect.Broken {
 			e.absent, whole = d.Declared(e.found, e.unavailable())
 		}
-		if !whole && (e.state == dialect.Broken || e.isSurplus()) && e.own.failureEndsEvents() {
+		if !whole && (e.state != dialect.Skipped || e.isSurplus()) && closes {
 			e.absent, whole = allPoints{e.dialect.Points(), e.unavailable()}, true
 		}
 		h.logLeftOut(e, whole)
@@ -214,6 +216,31 @@ func (w pluginWiring) Connect(name string, point hook.Point) (hook.Hook, error) 
 func unconnected(c config.Connect, dialectName string, why error) hook.Hook {
 	return hook.Hook{Plugin: c.Plugin, Dialect: dialectName, Name: c.Hook, Point: hook.Point(c.Point), Connected: true, Priority: hook.DefaultPriority,
 		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, why }}
+}
+
+// onFailure returns on_failure of the table with a name, for a plugin that is not installed.
+func (s *setup) onFailure(name string) hook.Action {
+	_, bare, _ := strings.Cut(name, ":")
+	return hook.Action(cmp.Or(s.config.Plugins[name].OnFailure, s.config.Plugins[bare].OnFailure))
+}
+
+// addScripts adds, to the plugins that are left out, the scripts that are not executable and whose
+// failure must end events.
+func (h *Host) addScripts(r *roster, all []placeProblem) {
+	for _, p := range all {
+		if scriptName(p.of.Name(), p.Problem) == "" {
+			continue
+		}
+		f, ok := p.of.At(p.Path, h.setup().env)
+		e := &entry{found: f, names: namesOf(f), dialect: p.of, tally: h.tallies.of(f), state: dialect.Broken,
+			err: dialect.WithFix(errors.New(p.Message), p.Fix), info: dialect.Info{Name: f.Name, Priority: hook.DefaultPriority}}
+		e.own = h.setup().sections(e.names, r.names)
+		if _, disabled := e.own.disabled(); !ok || disabled || !e.own.failureEndsEvents() || !h.needed(e) {
+			continue
+		}
+		e.absent = allPoints{p.of.Points(), e.unavailable()}
+		r.scripts = append(r.scripts, e)
+	}
 }
 
 // missing reports whether a [[connect]] table names a plugin that is not installed. It returns

@@ -237,6 +237,10 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 	const toolCall = `{"tool":"shell","call_id":"1","arguments":{"cmd":"true"}}`
 	scaffold := func(h testHome) { h.write(".local/scaffold/plugins/guard", "#!/bin/sh\nexit 1\n", 0o755) }
 	unreadable := func(h testHome) { h.write(guardFile, "[plugin\n", 0o644) }
+	script := func(h testHome) { h.write(".local/scaffold/plugins/guard", "#!/bin/sh\nexit 1\n", 0o644) }
+	elsewhere := func(h testHome) {
+		h.write(".config/dotagent/plugins/dotagent-plugin-guard", "#!/bin/sh\necho '{\"name\":\"guard\",\"kinds\":[\"preflight\"],\"platforms\":[\"plan9\"]}'\n", 0o755)
+	}
 	for _, c := range []struct {
 		rule, setting string
 		install       func(h testHome)
@@ -249,6 +253,10 @@ func TestOnFailureOfAPluginThatDoesNotStart(t *testing.T) {
 		{"scaffold, skip", "skip", scaffold, hook.ToolBefore, toolCall, hook.Continue},
 		{"a point of another dialect", "deny", scaffold, hook.CommandBefore, gitCommand, hook.Continue},
 		{"mine, with a manifest that cannot be read", "deny", unreadable, hook.CommandBefore, gitCommand, hook.Deny},
+		{"scaffold, not executable", "deny", script, hook.ToolBefore, toolCall, hook.Deny},
+		{"scaffold, not executable, skip", "skip", script, hook.ToolBefore, toolCall, hook.Continue},
+		{"dotagent, for another system", "deny", elsewhere, hook.JobPreflight, `{"agent":"a","schedule":"s","config":{}}`, hook.Deny},
+		{"dotagent, for another system, skip", "skip", elsewhere, hook.JobPreflight, `{"agent":"a","schedule":"s","config":{}}`, hook.Continue},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			h := newTestHome(t)
@@ -345,6 +353,20 @@ func TestConnectedGuards(t *testing.T) {
 				t.Errorf("findings %q", problems)
 			}
 		})
+	}
+}
+
+// TestOnFailureOfAConnectionWithoutAPlugin: on_failure of a plugin that is not installed holds for
+// the hook that is connected.
+func TestOnFailureOfAConnectionWithoutAPlugin(t *testing.T) {
+	for name, table := range map[string]string{"guard": "guard", "mine:guard": "guard", `"mine:guard"`: `"mine:guard"`} {
+		h := newTestHome(t)
+		h.config("[[connect]]\nplugin = \"" + strings.Trim(name, `"`) + "\"\nhook = \"preexec\"\npoint = \"tool.before\"\n[plugins." + table + "]\non_failure = \"deny\"\n")
+		host, log := h.logged(nil)
+		out, err := host.Fire(t.Context(), hook.ToolBefore, json.RawMessage(`{"tool":"shell"}`))
+		if err != nil || out.Verdict != hook.Deny || !strings.Contains(out.Reason, "not installed") || name == table && strings.Contains(log.String(), "events go on") {
+			t.Errorf("%s: %+v, %v, log\n%s", name, out, err, log)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Hidden holds the texts that must not appear in anything that other people may read.
@@ -114,4 +116,31 @@ func (h *Hidden) Clean(text string) string {
 		h.replacer = strings.NewReplacer(pairs...)
 	})
 	return h.replacer.Replace(text)
+}
+
+// CleanJSON is Clean for the strings in valid JSON. Everything else stays: a secret of digits may
+// also be a part of a number.
+func (h *Hidden) CleanJSON(data json.RawMessage) json.RawMessage {
+	var out json.RawMessage // nil as long as no string has changed
+	copied := 0
+	for i := 0; i < len(data) && len(h.Texts) > 0; i++ {
+		if data[i] != '"' {
+			continue
+		}
+		end, _, err := rawjson.Skip(data, i)
+		if err != nil {
+			return data // the caller says that it is valid
+		}
+		if text, ok := rawjson.Unquote(data[i:end]); ok && len(text) >= shortest {
+			if clean := h.Clean(text); clean != text {
+				out = append(append(out, data[copied:i]...), rawjson.String(clean)...)
+				copied = end
+			}
+		}
+		i = end - 1
+	}
+	if out == nil {
+		return data
+	}
+	return append(out, data[copied:]...)
 }

@@ -67,3 +67,19 @@ enabled = false
 		t.Errorf("after a reload: %v", len(after.Texts))
 	}
 }
+
+// TestCleanJSON: secrets are removed from strings, however they are written, and from nothing else.
+func TestCleanJSON(t *testing.T) {
+	h := Hidden{Texts: []string{"tre\"asure", "123456", "short"}}
+	for data, want := range map[string]string{
+		`{"a":"my tre\"asure","n":123456}`:                `{"a":"my [secret]","n":123456}`,
+		`["\u0074re\"asure", "it said \"tre\\\"asure\""]`: `["[secret]", "it said \"[secret]\""]`,
+		`{"123456":[1,{"b":"x 123456 y"}]}`:               `{"[secret]":[1,{"b":"x [secret] y"}]}`,
+		`{"a":"nothing","b":["short",null]}`:              `{"a":"nothing","b":["short",null]}`,
+		`"\\"`:                                            `"\\"`,
+	} {
+		if got := h.CleanJSON([]byte(data)); string(got) != want {
+			t.Errorf("%s: %s, want %s", data, got, want)
+		}
+	}
+}

@@ -71,6 +71,7 @@ type roster struct {
 	closed  bool              // names are looked up only among the entries, because the caller named their paths or directories
 	tools   map[string]*entry // by the tool's full name
 	kept    []keptEntry       // the entries that go on unchanged because their new files do not work
+	scripts []*entry          // files that are no plugins, because they are not executable, and whose failure ends events
 
 	uses    atomic.Int64  // events and calls in progress that began with this roster
 	retired atomic.Bool   // another roster has replaced it

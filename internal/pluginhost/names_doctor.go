@@ -164,7 +164,14 @@ func (h *Host) lostGuards(r *roster) []config.Problem {
 			return nil
 		}
 	}
-	return h.nameless(r, func(x heading) bool { return x.closes != "" })
+	return h.nameless(r, func(x heading) bool { return x.closes != "" && !h.endsEvents(r, x) })
+}
+
+// endsEvents reports whether events end although no plugin has the name of a table: a file that is
+// not executable has it, or a connection names it, whose hook then fails.
+func (h *Host) endsEvents(r *roster, x heading) bool {
+	return slices.ContainsFunc(r.scripts, func(e *entry) bool { return e.names.hasName(x.key) }) ||
+		slices.ContainsFunc(h.setup().connections(), func(c config.Connect) bool { return c.Plugin == x.key })
 }
 
 // nameless reports those of the chosen tables whose name no plugin has.

@@ -38,7 +38,9 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
-	h.logPlaceProblems(r, <-examined)
+	problems := <-examined
+	h.addScripts(r, problems)
+	h.logPlaceProblems(r, problems)
 }
 
 // openAll opens plugins in parallel, a few at a time: with more, each would wait for the CPU while

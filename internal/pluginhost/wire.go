@@ -50,7 +50,7 @@ func (h *Host) rewire() {
 // wireHooks puts the hooks of all plugins on the bus.
 func (h *Host) wireHooks(r *roster) error {
 	var hooks []hook.Hook
-	for position, e := range r.entries {
+	for position, e := range slices.Concat(r.entries, r.scripts) {
 		w := e.wiring()
 		if w == nil {
 			continue
@@ -142,7 +142,9 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 		if !h.missing(r, c) {
 			return nil, nil // this host opened only some plugins, and not this one
 		}
-		return []hook.Hook{unconnected(c, "", r.errNoPlugin(c))}, nil
+		failing := unconnected(c, "", r.errNoPlugin(c))
+		failing.OnFailure = h.setup().onFailure(c.Plugin)
+		return []hook.Hook{failing}, nil
 	}
 	hooks, err := h.connectChosen(r, c, meant, func(e *entry) bool { return e.plugin != nil })
 	if len(hooks) == 0 { // a plugin that does not work may have the hook

@@ -97,10 +97,20 @@ func textOf(o rawjson.Object) (string, error) {
 			texts = append(texts, partText(part))
 		}
 	}
-	if structured := o.Get("structuredContent"); len(texts) == 0 && len(structured) > 0 {
-		return string(structured), nil
+	if structured := o.Get("structuredContent"); len(structured) > 0 && !repeats(texts, structured) {
+		texts = append(texts, string(structured))
 	}
 	return strings.Join(texts, "\n"), nil
+}
+
+// repeats reports whether one of the texts is the structured content. Servers should repeat it as
+// text; the content of one that does not is part of the text, because plugins that check results
+// must see everything that a client gets.
+func repeats(texts []string, structured json.RawMessage) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		v, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign)
+		return err == nil && rawjson.Equal(v, rawjson.Clean(structured))
+	})
 }
 
 func partText(o rawjson.Object) string {
@@ -117,8 +127,13 @@ func partText(o rawjson.Object) string {
 		uri, _ := r.String("uri")
 		return "[resource " + uri + "]"
 	case "resource_link":
-		uri, _ := o.String("uri")
-		return "[resource " + uri + "]"
+		var words []string
+		for _, name := range []string{"uri", "name", "title", "description"} {
+			if word, _ := o.String(name); word != "" && !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+		return "[resource " + strings.Join(words, ", ") + "]"
 	}
 	mime, _ := o.String("mimeType")
 	data, _ := o.String("data")

@@ -110,8 +110,8 @@ func TestKinds(t *testing.T) {
 			if got := b.must("small_echo", `{"text":"hello"}`); got != "hello" {
 				t.Errorf("echo: %q", got)
 			}
-			if got := b.must("small_picture", `{}`); got != "look\n[image image/png, 3 bytes]" {
-				t.Errorf("a picture shown as text: %q", got)
+			if got := b.must("small_picture", `{}`); got != "look\n[image image/png, 3 bytes]\n{\"n\":1}" {
+				t.Errorf("a picture, and structured content, shown as text: %q", got)
 			}
 			r, err := b.call(t.Context(), "small_fail", `{}`)
 			if err != nil || r.Success || r.Error != "it did not work" {

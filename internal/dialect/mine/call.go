@@ -57,15 +57,15 @@ func unstarted(err error) error {
 	return err
 }
 
-// ended returns the error of a plugin that exited with a code other than 0, or nil. Its text is
-// that of docs/protocols/mine.md, rows M44 to M46. A plugin with an error object on stderr has
-// refused; any other has crashed.
-func (p *plugin) ended(r *proc.Result) error {
+// ended returns the error of a plugin that was sent an invocation and exited with a code other than
+// 0, or nil. Its text is that of docs/protocols/mine.md, rows M44 to M46. A plugin with an error
+// object on stderr has refused; any other has crashed.
+func (p *plugin) ended(sent json.RawMessage, r *proc.Result) error {
 	if r.Exit.Code == 0 {
 		return nil
 	}
 	if said := saidOn(r.Stderr); said != nil {
-		return p.refusalIn(said)
+		return p.refusalIn(sent, said)
 	}
 	if words := stderrTail(r.Stderr); words != "" {
 		return hook.Failure(hook.Crash, errors.New(words))
@@ -90,20 +90,20 @@ func saidOn(stderr string) *errorObject {
 	return parseError(o)
 }
 
-// refusalIn returns the failure for an error object. It also remembers a plugin that refuses the
-// protocol's version, which is then not called again.
-func (p *plugin) refusalIn(said *errorObject) error {
-	if said.outdated() {
+// refusalIn returns the failure for the error object with which the plugin answered an invocation.
+// It also remembers a plugin that refuses the protocol's version, which is then not called again.
+func (p *plugin) refusalIn(sent json.RawMessage, said *errorObject) error {
+	if said.outdated() && !repeatable(sent) {
 		p.outdated.Store(said)
 		return hook.Failure(hook.Outdated, said)
 	}
 	return hook.Failure(hook.Refused, said)
 }
 
-// answer reads the reply of a transform hook. It returns nil if there is none. Output that is not a
-// reply is logged, and is an error: docs/protocols/mine.md, row M43.
-func (p *plugin) answer(r *proc.Result) (*changes, error) {
-	if err := p.ended(r); err != nil {
+// answer reads the reply of a transform hook to an invocation. It returns nil if there is none.
+// Output that is not a reply is logged, and is an error: docs/protocols/mine.md, row M43.
+func (p *plugin) answer(sent json.RawMessage, r *proc.Result) (*changes, error) {
+	if err := p.ended(sent, r); err != nil {
 		return nil, err
 	}
 	if r.Truncated {
@@ -114,7 +114,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 		p.noise.TakeAnswer(cut(string(r.Stdout)))
 	}
 	if said, ok := errors.AsType[*errorObject](err); ok {
-		err = p.refusalIn(said)
+		err = p.refusalIn(sent, said)
 	}
 	return c, err
 }

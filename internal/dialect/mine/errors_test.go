@@ -185,6 +185,26 @@ exit 1
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("a guard that repeats the name of a command is not skipped", func(t *testing.T) {
+		plugtest.NeedTool(t, "python3")
+		for _, name := range []string{"unsupported protocol version", `\u0075nsupported protocol version`, "unſupported protocol version"} {
+			r := newRig(t)
+			r.script("p", everyStage, `#!/usr/bin/env python3
+import json, sys
+context = json.load(sys.stdin).get("context")
+if context:
+    print(json.dumps({"status": "error", "error": context["command"] + ": not allowed"}), file=sys.stderr)
+    sys.exit(1)
+`)
+			p := r.open()[0]
+			for _, command := range []string{name, "rm"} { // the second shows that it is called again
+				_, err := fire(t, hook.CommandBefore, `{"command":"`+command+`"}`, p.Hooks()...)
+				if !errors.Is(err, hook.Refused) {
+					t.Errorf("%q after %q: error %v", command, name, err)
+				}
+			}
+		}
+	})
 	t.Run("in answer to init", func(t *testing.T) {
 		_, p := openFake(t, "outdated-init")
 		p.greeting.Wait()

@@ -41,7 +41,7 @@ func (p *plugin) Close(ctx context.Context) error {
 func (p *plugin) tell(ctx context.Context, event string) error {
 	result, err := p.lifecycle(ctx, event)
 	if err == nil {
-		err = p.ended(result)
+		err = p.ended(lifecycleCall(event), result)
 	}
 	if err != nil {
 		p.rt.Log.Debug("lifecycle event not handled", "event", event, "err", err)
@@ -109,7 +109,7 @@ var errMute = errors.New("it did not say that it is ok")
 
 // healthOf returns nil if the answer is {"status":"ok"}: docs/protocols/mine.md, row M57.
 func (p *plugin) healthOf(r *proc.Result) error {
-	if err := p.ended(r); err != nil {
+	if err := p.ended(lifecycleCall(eventHealth), r); err != nil {
 		return err
 	}
 	if _, err := parseReply(r.Stdout); err != nil {

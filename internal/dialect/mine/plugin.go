@@ -106,7 +106,7 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 		return reply, err
 	}
 	reply.Received = received(result.Stdout)
-	c, err := p.answer(result)
+	c, err := p.answer(reply.Sent, result)
 	if err != nil || c == nil {
 		return reply, err
 	}
@@ -130,7 +130,7 @@ func (p *plugin) notify(ctx context.Context, invocation json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return p.ended(result)
+	return p.ended(invocation, result)
 }
 
 func anyMatches(of []registration, command string) bool {

@@ -160,6 +160,38 @@ func (e *errorObject) outdated() bool { return outdatedPattern.MatchString(e.mes
 // outdatedPattern is the sentence, alone or with a version or a remark after it.
 var outdatedPattern = pattern.New(`^(?i:\s*unsupported protocol version(\s+["']?v?[0-9][0-9.]*["']?)?\s*($|[:;,.(]))`)
 
+// repeatable reports whether an invocation has words of the sentence of [errorObject.outdated].
+// Then the plugin may only have repeated them, as in "COMMAND: not allowed", and the sentence does
+// not count. Otherwise the name of a command, which may come from a model, could switch a guard
+// off.
+func repeatable(sent json.RawMessage) bool {
+	o, err := rawjson.Parse(sent)
+	if err != nil {
+		return true
+	}
+	for _, f := range o {
+		if f.Name == "protocol_version" {
+			continue
+		}
+		if text, err := json.Marshal(decoded(f.Value)); err != nil || outdatedWords.MatchString(string(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// decoded returns a value without escapes, so that every spelling of a word is found in it.
+func decoded(v json.RawMessage) any {
+	var out any
+	if json.Unmarshal(v, &out) != nil {
+		return string(v)
+	}
+	return out
+}
+
+// outdatedWords matches the words of the sentence that few commands have.
+var outdatedWords = pattern.New(`(?i)supported|protocol`)
+
 // parseError reads an error object: docs/protocols/mine.md, row M8. It returns nil if o is not one.
 func parseError(o hook.Object) *errorObject {
 	message, _ := o.String("error")
