@@ -92,6 +92,25 @@ func TestAgentEnvironment(t *testing.T) {
 	}
 }
 
+// TestTheTemporaryDirectoryMayBeReadOnly: a program that leaves directories without the right to
+// write, such as Go's module cache, has succeeded nevertheless, and its directory is removed. Root
+// has that right everywhere.
+func TestTheTemporaryDirectoryMayBeReadOnly(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.agent("strict", `cd "$AGENT_TMPDIR" && pwd && mkdir -p a/b && touch a/b/file && chmod 500 a/b a .`, hourly)
+	r.open()
+	run, err := r.now("strict", job.RunOptions{Attempts: 1})
+	if err != nil || run.Status != job.Succeeded {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	equal(t, "notes", r.linesOf(run.ID, "note"), nil)
+	for _, dir := range r.printed(run.ID) {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+}
+
 // TestASkippedPreflightIsNoted: if the configuration lets an agent run although a preflight failed,
 // the output of the run has a warning.
 func TestASkippedPreflightIsNoted(t *testing.T) {
@@ -290,6 +309,7 @@ func TestPlannedStop(t *testing.T) {
 	if err != nil || len(runs) != 1 || runs[0].Status != job.Waiting || runs[0].Attempts[0].Result != job.Stopped || len(r.told) != 0 {
 		t.Fatalf("%+v, %v, told %v", runs, err, r.told)
 	}
+	equal(t, "the reason", []string{runs[0].Attempts[0].Error}, []string{"the daemon that made it ended"})
 	r.schedule()
 	await(func(st job.State) bool { return st.Active == "" })
 	r.stop()
