@@ -93,7 +93,7 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 		result.Result, result.ExitCode, result.Error = TimedOut, &code, fmt.Sprintf("took more than %s", a.manifest.Agent.Timeout)
 		result.Suggest = "give it more time: set timeout_seconds under [agent] in the manifest"
 	case ctx.Err() != nil:
-		result.Result, result.Error = CutOff, context.Cause(ctx).Error()
+		result.Result, result.Error = CutOff, interruption(ctx)
 	case err != nil:
 		result.Result, result.Error = Failed, err.Error()
 	case code != 0:
@@ -104,6 +104,16 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 			a.sinks(ctx, result)
 		}
 	}
+}
+
+// interruption returns why the context of an attempt has ended. Only a daemon that ends gives no
+// cause.
+func interruption(ctx context.Context) string {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return "the daemon that made it ended"
+	}
+	return cause.Error()
 }
 
 // A refusal says why a preflight refused, and what a person can do about it.
@@ -304,7 +314,7 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	defer a.removeTmp(tmp)
 	if a.manifest.Agent.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.manifest.Agent.Timeout, errTimedOut)
@@ -339,6 +349,15 @@ func (a *attempt) makeTmp() (string, error) {
 		return a.makeDryTmp()
 	}
 	return a.tmp, os.Mkdir(a.tmp, 0o700)
+}
+
+// removeTmp removes AGENT_TMPDIR. If that is not possible, the attempt counts nevertheless: the
+// program has done its work.
+func (a *attempt) removeTmp(tmp string) {
+	if err := scratch.Remove(tmp); err != nil {
+		a.out.note("cannot remove the temporary directory %s: %s", tmp, err)
+		a.runner.Logger.Warn("cannot remove the temporary directory of an attempt", "agent", a.manifest.Agent.Name, "dir", tmp, "err", err)
+	}
 }
 
 // makeDryTmp creates AGENT_TMPDIR for a dry run. No page records a dry run, so the name of the

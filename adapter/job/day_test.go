@@ -354,7 +354,7 @@ events = ["timed_out"]
 [[notifiers]]
 driver = "plugin"
 name = "relay"
-config = { key = "${TOKEN}", list = ["$${x}"] }
+config = { key = "${TOKEN}", list = ["$${x}"], channel = 1234567890123456789, url = "https://h/?a&b=<c>" }
 events = ["success", "recovered"]
 `
 
@@ -403,7 +403,7 @@ func TestADay(t *testing.T) {
 	equal(t, "on_failure", r.lines("paged"), []string{"attempt_failed", "attempt_failed", "attempt_failed", "given_up", "stale",
 		"attempt_failed", "recovered", "timed_out", "recovered"})
 	equal(t, "driver plugin", r.lines("relayed"), []string{"success", "success", "recovered", "success", "recovered"})
-	if given := r.lines("given"); len(given) == 0 || given[0] != `{"key":"hush","list":["${x}"]}}` {
+	if given := r.lines("given"); len(given) == 0 || given[0] != `{"channel":1234567890123456789,"key":"hush","list":["${x}"],"url":"https://h/?a&b=<c>"}}` {
 		t.Errorf("the plugin's config: %q", given)
 	}
 	if stored := r.lines("stored"); len(stored) != 3 || !strings.HasPrefix(stored[0],

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
 // tmpPrefix begins the names of agents' temporary directories.
@@ -57,7 +59,10 @@ func (h *hold) removeTmp() error {
 	if len(h.Token) != len(rand.Text()) || !strings.HasPrefix(name, tmpPrefix) || !strings.HasSuffix(name, "-"+h.Token) {
 		return nil
 	}
-	return os.RemoveAll(h.Tmp)
+	if err := scratch.Remove(h.Tmp); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil // the process had not made it yet
 }
 
 // judgeRun decides whether the process that makes the run of a page is still alive.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
@@ -113,6 +114,7 @@ func (c *claim) recordCutOff(ctx context.Context) error {
 		}
 		notices = applyResult(r, &pg.State, last, c.schedule.Retry.Backoff)
 		if r.Manual && !r.Status.Over() {
+			notices[0].NextAt = time.Time{} // there is no next attempt
 			notices = append(notices, c.giveUpAbandoned(r, pg))
 		}
 	})

@@ -54,6 +54,12 @@ func TestCrash(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s, p := openStore(t)
 			r, m, told := newRunner(s)
+			var texts []string
+			tell := r.Report
+			r.Report = func(n Report) {
+				tell(n)
+				texts = append(texts, text(n.Message()))
+			}
 			claimed := func(minute int) *claim {
 				if c.manual {
 					return claimManualAt(t, r, m, minute)
@@ -98,6 +104,9 @@ func TestCrash(t *testing.T) {
 			}
 			if fmt.Sprint(*told) != c.told {
 				t.Errorf("told %v, want %s", *told, c.told)
+			}
+			if c.manual && (strings.Contains(texts[0], "next attempt") != c.waits || !strings.HasPrefix(texts[1], "a (s): given up after 1 of 2 attempts")) {
+				t.Errorf("told %q", texts)
 			}
 			runs, err := s.Runs(t.Context(), "", 0)
 			for _, one := range runs {

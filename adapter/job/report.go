@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/notify"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 const closeTimeout = 20 * time.Second // how long Close waits for queued messages
@@ -62,7 +63,7 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 	var routes []notify.Route
 	for i := range m.OnFailure {
 		if h := &m.OnFailure[i]; wantsFailure(h, e) {
-			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{host, h, h.Config}})
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{host: host, hook: h, shown: h.Config}})
 		}
 	}
 	for i := range m.Notifiers {
@@ -99,10 +100,11 @@ func (t *Reporter) sender(host Host, d *Notifier) (notify.Sender, error) {
 	}
 	// ${NAME} in a config comes from the secrets or the environment: docs/jobs.md, "Notifiers".
 	written := h.Config
-	if h.Config, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
+	var hide func(string) string
+	if h.Config, hide, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
 		return nil, err
 	}
-	return pluginSender{host, h, written}, nil
+	return pluginSender{host: host, hook: h, shown: written, hide: hide}, nil
 }
 
 // Hook returns a notifier with the driver plugin as a Hook.
@@ -110,7 +112,7 @@ func (n *Notifier) Hook() (*Hook, error) {
 	h := &Hook{Config: json.RawMessage("{}"), Events: n.Events, Timeout: n.Timeout, At: n.At}
 	h.Plugin, _ = n.Settings["name"].(string) // the manifest was checked
 	if config, ok := n.Settings["config"]; ok {
-		raw, err := json.Marshal(config)
+		raw, err := rawjson.Marshal(config)
 		if err != nil {
 			return nil, err
 		}
@@ -133,37 +135,47 @@ func wantsFailure(h *Hook, e Event) bool {
 type pluginSender struct {
 	host  Host
 	hook  *Hook
-	shown json.RawMessage // the hook's config as the manifest has it, with ${NAME} unexpanded
+	shown json.RawMessage     // the hook's config as the manifest has it, with ${NAME} unexpanded
+	hide  func(string) string // removes the values of ${NAME} from a text; nil: the config has none
 }
 
 // Send fires the point.
 func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	if s.hook == nil {
 		out, err := s.host.Fire(hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect}), hook.JobNotify, s.given(m, nil))
-		return firstFailure(out, err)
+		return s.failure(out, err)
 	}
 	out, err := ask(ctx, s.host, hook.JobNotify, s.hook, s.given(m, s.hook.Config))
-	return firstFailure(out, err)
+	return s.failure(out, err)
 }
 
-// firstFailure returns err, or the error of the first step that failed, with its fix.
-func firstFailure(out *hook.Outcome, err error) error {
+// failure returns err, or the error of the first step that failed. Its text has no value of a
+// variable, which plugins repeat, for example in the address that they could not reach.
+func (s pluginSender) failure(out *hook.Outcome, err error) error {
 	if err == nil {
 		err = stepError(out)
 	}
-	if fixOf(err) == "" {
-		return err
+	if err == nil {
+		return nil
 	}
-	return &unsent{err}
+	text := err.Error()
+	if s.hide != nil {
+		text = s.hide(text)
+	}
+	return &unsent{err, text}
 }
 
-// An unsent is the failure of a plugin to send a message. It has a fix.
-type unsent struct{ error }
+// An unsent is the failure of a plugin to send a message.
+type unsent struct {
+	err  error
+	text string // of err, without secrets
+}
 
-func (e *unsent) Unwrap() error { return e.error }
+func (e *unsent) Error() string { return e.text }
+func (e *unsent) Unwrap() error { return e.err }
 
-// Fix returns what to do about the failure.
-func (e *unsent) Fix() string { return fixOf(e.error) }
+// Fix returns what to do about the failure, or "".
+func (e *unsent) Fix() string { return fixOf(e.err) }
 
 // Describe returns the event that the plugin would get. Variables in its config are not expanded,
 // since they may be secrets.

@@ -92,6 +92,25 @@ func TestAgentEnvironment(t *testing.T) {
 	}
 }
 
+// TestTheTemporaryDirectoryMayBeReadOnly: a program that leaves directories without the right to
+// write, such as Go's module cache, has succeeded nevertheless, and its directory is removed. Root
+// has that right everywhere.
+func TestTheTemporaryDirectoryMayBeReadOnly(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.agent("strict", `cd "$AGENT_TMPDIR" && pwd && mkdir -p a/b && touch a/b/file && chmod 500 a/b a .`, hourly)
+	r.open()
+	run, err := r.now("strict", job.RunOptions{Attempts: 1})
+	if err != nil || run.Status != job.Succeeded {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	equal(t, "notes", r.linesOf(run.ID, "note"), nil)
+	for _, dir := range r.printed(run.ID) {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+}
+
 // TestASkippedPreflightIsNoted: if the configuration lets an agent run although a preflight failed,
 // the output of the run has a warning.
 func TestASkippedPreflightIsNoted(t *testing.T) {
@@ -136,10 +155,25 @@ func TestFailuresOfPluginsHaveFixes(t *testing.T) {
 			n := job.Report{Notice: job.Notice{Event: job.AttemptFailed}, Manifest: r.loaded.Manifests[2], Run: &run}
 			err = r.teller.Routes(&n)[0].Sender.Send(t.Context(), n.Message())
 			var fixed interface{ Fix() string }
-			if errors.As(err, &fixed); err == nil || (fixed != nil) != (c.fix != "") || fixed != nil && !says(fixed.Fix(), c.fix) {
+			if !errors.As(err, &fixed) || !says(fixed.Fix(), c.fix) {
 				t.Errorf("notifier: %v", err)
 			}
 		})
+	}
+}
+
+// TestFailuresOfNotifiersHideVariables: a plugin may repeat its config in an error, for example the
+// address that it could not reach. The error that is logged has no value of a variable.
+func TestFailuresOfNotifiersHideVariables(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.secrets["HOOK"] = "https://example.com/hush?a&b"
+	r.agent("told", "true", "[[notifiers]]\ndriver = \"plugin\"\nname = \"echoes\"\nconfig = { to = \"${HOOK}\" }\n"+hourly)
+	r.plugin("echoes", "notify", `printf '%s' "$payload" | sed 's/.*"to":\("[^"]*"\).*/{"ok":false,"error":\1}/'`)
+	r.open()
+	n := job.Report{Notice: job.Notice{Event: job.Success}, Manifest: r.loaded.Manifests[0], Run: &job.Run{}}
+	err := r.teller.Routes(&n)[0].Sender.Send(t.Context(), n.Message())
+	if err == nil || !strings.HasSuffix(err.Error(), ": ***") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -290,6 +324,7 @@ func TestPlannedStop(t *testing.T) {
 	if err != nil || len(runs) != 1 || runs[0].Status != job.Waiting || runs[0].Attempts[0].Result != job.Stopped || len(r.told) != 0 {
 		t.Fatalf("%+v, %v, told %v", runs, err, r.told)
 	}
+	equal(t, "the reason", []string{runs[0].Attempts[0].Error}, []string{"the daemon that made it ended"})
 	r.schedule()
 	await(func(st job.State) bool { return st.Active == "" })
 	r.stop()

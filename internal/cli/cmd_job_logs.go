@@ -59,6 +59,9 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogs
 		}
 	}
 	err = read(ctx, id, func(l job.Line) error {
+		if f.raw && !a.flags.json && l.Stream == "note" {
+			return nil // a remark of Patchbay
+		}
 		lines++
 		return a.logLine(l, f.raw)
 	})
@@ -205,9 +208,17 @@ func cancelled(reason string) string {
 func waitInWords(run *job.Run) string {
 	text := fmt.Sprintf("waits until %s for attempt %d of %d", run.NextAt.Local().Format(time.DateTime), len(run.Attempts)+1, run.Most)
 	if n := len(run.Attempts); n > 0 && run.Attempts[n-1].Error != "" {
-		text += fmt.Sprintf("; attempt %d failed: %s", n, firstAndLast(run.Attempts[n-1].Error))
+		text += fmt.Sprintf("; attempt %d %s: %s", n, ended(run.Attempts[n-1].Result), firstAndLast(run.Attempts[n-1].Error))
 	}
 	return text
+}
+
+// ended says how an attempt of a run that waits for the next one ended.
+func ended(r job.Result) string {
+	if r == job.Stopped {
+		return "was stopped"
+	}
+	return "failed"
 }
 
 // deadRunsEvery is how often a command that waits for a run checks whether the run's process has

@@ -119,11 +119,11 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 		agents[i.Path] = true
 		counts[[]string{"broken", "failing", "stale", "with a failed sink", "", "", ""}[urgency(i)]]++
 		if i.Running != "" {
-			counts["running"]++
+			counts["in progress"]++
 		}
 	}
 	parts := []string{render.Count(len(agents), "agent")}
-	for _, word := range []string{"running", "failing", "stale", "with a failed sink", "broken"} {
+	for _, word := range []string{"in progress", "failing", "stale", "with a failed sink", "broken"} {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, word))
 		}

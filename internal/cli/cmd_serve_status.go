@@ -75,7 +75,7 @@ func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
 func agentCount(n httpapi.DaemonAgents) string {
 	text := fmt.Sprint(n.All)
 	if n.Running > 0 {
-		text += fmt.Sprintf(", %d running", n.Running)
+		text += fmt.Sprintf(", %d in progress", n.Running)
 	}
 	if n.Broken > 0 {
 		text += fmt.Sprintf(", %d broken", n.Broken)

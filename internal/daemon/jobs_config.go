@@ -48,7 +48,7 @@ func (x *JobExam) checkConfig(ctx context.Context, u pluginUse) error {
 	config, hide := u.Config, func(text string) string { return text }
 	if u.expanded {
 		var err error
-		if config, hide, err = notify.ExpandHiding(config, lookup(x.Secrets, x.Environ)); err != nil {
+		if config, hide, err = notify.ExpandJSON(config, lookup(x.Secrets, x.Environ)); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (t *Table) End() {
 func (t *Table) EndWarning() {
 	for v, fix := range t.unknown() {
 		v.WarnKey(fix, "unknown key, ignored")
-		t.Self.warnings[len(t.Self.warnings)-1].Misspelt = nearest.Word(v.key, t.asked) != ""
+		t.Self.warnings[len(t.Self.warnings)-1].Misspelt = t.elsewhere[v.key] != "" || nearest.Word(v.key, t.asked) != ""
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // maxExpanded bounds a setting after its variables are replaced. No address, token or title is
@@ -95,24 +97,20 @@ func isName(s string) bool {
 }
 
 // ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. The
-// result contains secrets.
-func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, error) {
-	expanded, _, err := ExpandHiding(raw, lookup)
-	return expanded, err
-}
-
-// ExpandHiding is ExpandJSON. It also returns a function that removes the values of the variables
-// from a text, for messages about the result.
-func ExpandHiding(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, func(string) string, error) {
+// result contains secrets. hide removes the values of the variables from a text, for messages about
+// the result.
+func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (expanded json.RawMessage, hide func(string) string, err error) {
 	if lookup == nil || !bytes.Contains(raw, []byte("${")) {
 		return raw, func(text string) string { return text }, nil
 	}
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // a float would change the last digits of a long number, such as the id of a channel
+	if err := decoder.Decode(&v); err != nil {
 		return nil, nil, err
 	}
 	var values []string
-	v, err := expandIn(v, func(name string) (string, bool) {
+	v, err = expandIn(v, func(name string) (string, bool) {
 		value, ok := lookup(name)
 		values = append(values, value)
 		return value, ok
@@ -120,7 +118,7 @@ func ExpandHiding(raw json.RawMessage, lookup func(string) (string, bool)) (json
 	if err != nil {
 		return nil, nil, err
 	}
-	expanded, err := json.Marshal(v)
+	expanded, err = rawjson.Marshal(v)
 	return expanded, newScrubber(values).hide, err
 }
 

@@ -78,7 +78,7 @@ func FuzzExpandJSON(tf *testing.F) {
 		if !json.Valid(raw) {
 			return
 		}
-		got, err := ExpandJSON(raw, func(name string) (string, bool) { return value, isName(name) })
+		got, _, err := ExpandJSON(raw, func(name string) (string, bool) { return value, isName(name) })
 		if err != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -100,13 +101,16 @@ func (m Message) exit() string {
 }
 
 func (m Message) givenUp() string {
-	switch m.Attempts {
-	case 0:
+	made := cmp.Or(m.Attempt, m.Attempts)
+	switch {
+	case made == 0:
 		return ": given up"
-	case 1:
+	case made < m.Attempts: // no process is left that could make the others
+		return fmt.Sprintf(": given up after %d of %d attempts", made, m.Attempts)
+	case made == 1:
 		return ": given up after 1 attempt"
 	}
-	return fmt.Sprintf(": given up after %d attempts", m.Attempts)
+	return fmt.Sprintf(": given up after %d attempts", made)
 }
 
 // maxSuggest bounds a suggestion, so that it leaves space for the message itself. A command with

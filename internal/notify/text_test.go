@@ -17,6 +17,7 @@ func TestHeadline(t *testing.T) {
 		"a: given up":                          {Agent: "a", Event: GivenUp},
 		"a: given up after 1 attempt":          {Agent: "a", Event: GivenUp, Attempts: 1},
 		"a: given up after 3 attempts":         {Agent: "a", Event: GivenUp, Attempts: 3},
+		"a: given up after 1 of 3 attempts":    {Agent: "a", Event: GivenUp, Attempt: 1, Attempts: 3},
 		"a has recovered":                      {Agent: "a", Event: Recovered},
 		"a: a preflight check stopped the run": {Agent: "a", Event: Preflight},
 		"a has not succeeded for too long":     {Agent: "a", Event: Stale},

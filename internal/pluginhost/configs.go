@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A pluginConfigs holds the files from which the config of plugins comes: the user's, and the
@@ -90,7 +91,7 @@ func (g *pluginConfigs) config(b pluginNames) (json.RawMessage, error) {
 	if table == nil {
 		return nil, nil
 	}
-	text, err := json.Marshal(table)
+	text, err := rawjson.Marshal(table)
 	if err != nil {
 		return nil, fmt.Errorf("config of plugin %s: %w", b.place, err)
 	}
@@ -112,7 +113,7 @@ func (h *Host) dropUnfitProjectConfig(e *entry) {
 	}
 	own := e.settings
 	if own.Config = nil; user.table != nil {
-		own.Config, _ = json.Marshal(user.table) // it was encoded before, together with the project's
+		own.Config, _ = rawjson.Marshal(user.table) // it was encoded before, together with the project's
 	}
 	if faults, ok := errors.AsType[*dialect.ConfigError](checker.CheckSettings(e.found, own)); ok && len(faults.Faults) > 0 {
 		return // the user's config does not fit either: the plugin's error says so

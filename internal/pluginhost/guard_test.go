@@ -83,6 +83,10 @@ func TestAGuardThatCannotBeAsked(t *testing.T) {
 			h.write(guardFile, guardHead+strings.ReplaceAll(guardHooks, "[[hooks]]", "[[hook]]"), 0o644)
 			h.write(guardProg, "#!/bin/sh\n", 0o755)
 		}, false, "", `hook: unknown key, ignored" plugin=guard dialect=mine fix="did you mean \"hooks\"?"`, false},
+		{"its hooks are keys of another table", func(h testHome) {
+			h.write(guardFile, guardHead+"hooks = [{command = \"git\", stage = \"preexec\", mode = \"transform\"}]\n", 0o644)
+			h.write(guardProg, "#!/bin/sh\n", 0o755)
+		}, false, "", `plugin.hooks: unknown key, ignored" plugin=guard dialect=mine fix="write each hook below a line [[hooks]]`, false},
 		{"its hook is for the result of a command, which does not run then", func(h testHome) {
 			h.write(guardFile, guardHead+strings.Replace(guardHooks, `"preexec"`, `"postexec"`, 1), 0o644)
 		}, true, hook.Unavailable, "reinstall the plugin", true},

@@ -52,9 +52,14 @@ func (o *origins) makeMissing(path string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case hasExtension(name):
-		return makeFile(parent, name)
+		err = makeFile(parent, name)
+	default:
+		err = unix.Mkdirat(parent, name, 0o700)
 	}
-	return unix.Mkdirat(parent, name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another start of the plugin has just made it
+	}
+	return err
 }
 
 // hasExtension reports whether a name is that of a file: "notes.db" is, ".cache" is not.

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -59,4 +61,28 @@ func TestWritingWhatIsNotThere(t *testing.T) {
 			t.Error("made")
 		}
 	})
+}
+
+// TestSeveralStartsMakeWhatIsNotThere: two calls of a plugin may start it at once, such as the
+// event init and a command of mine. Neither fails because the other was the first to make a path.
+func TestSeveralStartsMakeWhatIsNotThere(t *testing.T) {
+	dir := outsideTmp(t)
+	o := newOrigins(&Options{})
+	for round := range 200 {
+		for _, form := range []string{"%s/state%d", "%s/notes%d.db"} {
+			path := fmt.Sprintf(form, dir, round)
+			var starts sync.WaitGroup
+			begin := make(chan struct{})
+			for range 4 {
+				starts.Go(func() {
+					<-begin
+					if err := o.makeMissing(path); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			close(begin)
+			starts.Wait()
+		}
+	}
 }

@@ -13,11 +13,12 @@ import (
 // Remove removes a directory that a plugin could write to. os.RemoveAll has a descriptor open for
 // each level, so a plugin could use up all descriptors of the host. Remove instead moves every
 // directory that it finds to the top, so that no path is more than two levels deep. It follows no
-// link.
+// link. It also removes directories that their owner may not write to, such as those of Go's module
+// cache. A path that does not exist is not an error.
 func Remove(path string) error {
 	top, err := openDirAt(unix.AT_FDCWD, path)
 	if err != nil {
-		return err
+		return ignoreMissing(err)
 	}
 	defer top.Close()
 	r := remover{top: top}
@@ -70,8 +71,12 @@ func (r *remover) remove(name string) error {
 	return errors.Join(err, unix.Unlinkat(int(r.top.Fd()), name, unix.AT_REMOVEDIR))
 }
 
-// moveToTop moves a directory to the top, under an unused name.
+// moveToTop moves a directory to the top, under an unused name. The system moves only directories
+// that may be written to.
 func (r *remover) moveToTop(from *os.File, name string) error {
+	if err := allow(int(from.Fd()), name); err != nil {
+		return err
+	}
 	for {
 		r.moved++
 		err := unix.Renameat2(int(from.Fd()), name, int(r.top.Fd()), strconv.Itoa(r.moved), unix.RENAME_NOREPLACE)
@@ -101,10 +106,29 @@ func ignoreMissing(err error) error {
 	return err
 }
 
+// openDirAt opens a directory whose entries are to be removed.
 func openDirAt(at int, name string) (*os.File, error) {
+	if err := allow(at, name); err != nil {
+		return nil, err
+	}
 	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: filepath.Base(name), Err: err}
 	}
 	return os.NewFile(uintptr(fd), name), nil
+}
+
+// allow gives the owner of a directory all rights to it. It follows no link: an O_PATH descriptor
+// refers to the directory itself, whatever its mode is.
+func allow(at int, name string) error {
+	fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: filepath.Base(name), Err: err}
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&0o700 == 0o700 {
+		return err
+	}
+	return os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
 // childVariable makes the test binary a process that makes a directory and waits.
@@ -112,3 +113,38 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoveWhatItsOwnerMayNotWrite: directories without the right to write, as Go's module cache
+// has them, are removed too. Root has that right everywhere.
+func TestRemoveWhatItsOwnerMayNotWrite(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "top")
+	for _, dir := range []string{"flat", "deep/er/est", "closed/inner", "empty"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if dir != "empty" {
+			if err := os.WriteFile(filepath.Join(top, dir, "file"), nil, 0o400); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, change := range []struct {
+		dir  string
+		mode os.FileMode
+	}{{"flat", 0o500}, {"deep/er/est", 0o500}, {"deep/er", 0o500}, {"deep", 0o500}, {"closed", 0}, {"empty", 0}, {"", 0o500}} {
+		if err := os.Chmod(filepath.Join(top, change.dir), change.mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Remove(top); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(top); !os.IsNotExist(err) {
+		t.Errorf("the directory still exists: %v", err)
+	}
+	if err := Remove(top); err != nil {
+		t.Errorf("a directory that does not exist: %v", err)
+	}
+}
+
+func TestAgainAsNobody(t *testing.T) { rerun.Tests(t, "TestRemoveWhatItsOwnerMayNotWrite") }

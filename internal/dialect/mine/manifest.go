@@ -80,6 +80,13 @@ func parseManifest(file string, data []byte) (m *manifest, problems, warnings []
 	return m, dialect.Problems(top.Problems()), dialect.Problems(top.Warnings())
 }
 
+// endWarning warns of the unknown keys of a table. In TOML a key below [plugin] belongs to that
+// table, so hooks may be there by mistake.
+func endWarning(t *document.Table) {
+	t.Elsewhere("hooks", "write each hook below a line [[hooks]]: here it is never called")
+	t.EndWarning()
+}
+
 // readPlugin reads the table [plugin]: docs/protocols/mine.md, row M1.
 func (m *manifest) readPlugin(t *document.Table) {
 	m.name = t.Required("name")
@@ -98,7 +105,7 @@ func (m *manifest) readPlugin(t *document.Table) {
 	if !filepath.IsLocal(m.entrypoint) {
 		t.Bad("entrypoint", "move the program into the folder, and write its name", "%q leads out of the plugin's folder", cut(m.entrypoint))
 	}
-	t.EndWarning()
+	endWarning(t)
 }
 
 // checkVersion refuses a manifest for another major version of the protocol:
@@ -132,7 +139,7 @@ func (m *manifest) readHooks(tables []*document.Table) {
 		r.tells = mode == modeNotify
 		r.stage = cmp.Or(r.stage, likelyStage(mode))
 		r.timeout = readTimeout(t, r.stage)
-		t.EndWarning()
+		endWarning(t)
 		if r.pattern == "" || bad != nil { // the commands that it is for are unknown
 			m.unread = true
 			continue
@@ -195,7 +202,7 @@ func (m *manifest) readCommands(tables []*document.Table) {
 		}
 		c.Args = t.Text("args", "") // a line of help; the plugin itself parses flags
 		c.Stdin = document.OneOf(t, "stdin", "", stdinUser)
-		t.EndWarning()
+		endWarning(t)
 		m.commands = append(m.commands, c)
 	}
 }
@@ -237,7 +244,7 @@ func (m *manifest) readPermissions(t *document.Table) {
 			t.WarnItem("filesystem", i, `write an absolute path, or one that begins with "~/"`, "%q is ignored: it is neither absolute nor below ~", cut(dir))
 		}
 	}
-	t.EndWarning()
+	endWarning(t)
 }
 
 // info returns what the manifest declares.
