@@ -7,7 +7,7 @@ import (
 )
 
 type featureName struct {
-	Name string `path:"name" maxLength:"256" doc:"The feature's name, such as plugins."`
+	Name string `path:"name" maxLength:"256" doc:"The feature's name." example:"plugins"`
 }
 
 func (a *api) addFeatures() {

@@ -56,7 +56,7 @@ type YieldRequest struct {
 }
 
 type hookCall struct {
-	Agent string `path:"agent" maxLength:"64" doc:"claude, codex, gemini, copilot, qwen, cursor or opencode."`
+	Agent string `path:"agent" maxLength:"64" doc:"claude, codex, gemini, copilot, qwen, cursor or opencode." example:"claude"`
 	Body  HookRequest
 }
 

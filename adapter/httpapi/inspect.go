@@ -13,7 +13,7 @@ type pluginName struct {
 }
 
 type toolCall struct {
-	Name string `path:"name" maxLength:"256" doc:"The tool's full name."`
+	Name string `path:"name" maxLength:"256" doc:"The tool's full name." example:"plugin_words_count"`
 	Body *struct {
 		Arguments json.RawMessage `json:"arguments,omitempty" doc:"An object; the default is {}." example:"{\"text\":\"to be\"}"`
 		Trace     bool            `json:"trace,omitempty" doc:"Also answer with what the plugin was sent and what it answered." example:"true"`

@@ -31,7 +31,10 @@ type operation struct {
 	}
 	Responses map[string]struct {
 		Description string
-		Content     map[string]struct{ Schema map[string]any }
+		Content     map[string]struct {
+			Schema  map[string]any
+			Example json.RawMessage
+		}
 	}
 }
 
@@ -86,6 +89,33 @@ func TestOpenAPI(t *testing.T) {
 	t.Run("errors are problems", func(t *testing.T) {
 		if strings.Contains(text, "problem+json") || strings.Contains(text, "ErrorModel") {
 			t.Error("it describes errors that no client gets")
+		}
+	})
+	t.Run("an example of an error has a text of that status", func(t *testing.T) {
+		status := make(map[string]string) // by detail
+		for path, methods := range d.Paths {
+			for method, op := range methods {
+				for code, r := range op.Responses {
+					if code < "400" || op.OperationID == "health" {
+						continue
+					}
+					var example struct{ Detail string }
+					if err := json.Unmarshal(r.Content["application/json"].Example, &example); err != nil || example.Detail == "" {
+						t.Errorf("%s %s: the example of %s is %+v, %v", method, path, code, example, err)
+					}
+					if was := status[example.Detail]; was != "" && was != code {
+						t.Errorf("%s %s: the example of %s is that of %s: %q", method, path, code, was, example.Detail)
+					}
+					status[example.Detail] = code
+				}
+			}
+		}
+	})
+	t.Run("examples name hooks that exist", func(t *testing.T) {
+		for _, part := range strings.Split(text, `"hook":"`)[1:] {
+			if name, _, _ := strings.Cut(part, `"`); !slices.Contains([]string{"on_session_start", "post_user_input", "pre_tool_execute"}, name) {
+				t.Errorf("there is no hook %q", name)
+			}
 		}
 	})
 	checkOperations(t, d)

@@ -50,7 +50,7 @@ var ErrNotNow = errors.New("not now")
 var ErrFileChanged = errors.New("configuration file changed")
 
 type methodCall struct {
-	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
+	Name string `path:"name" maxLength:"256" doc:"The plugin's name." example:"notes"`
 	Body struct {
 		Method string          `json:"method" minLength:"1" maxLength:"256" doc:"A method that the plugin declares." example:"notes.count"`
 		Params json.RawMessage `json:"params,omitempty" doc:"An object; the default is {}." example:"{}"`
@@ -65,8 +65,8 @@ type methodResult struct {
 }
 
 type knobSetting struct {
-	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
-	Key  string `path:"key" maxLength:"256" doc:"The knob's key."`
+	Name string `path:"name" maxLength:"256" doc:"The plugin's name." example:"notes"`
+	Key  string `path:"key" maxLength:"256" doc:"The knob's key." example:"shown"`
 	Body struct {
 		Value   json.RawMessage `json:"value" doc:"The new value; null removes it from the file, so that the knob has its default." example:"5"`
 		Project bool            `json:"project,omitempty" doc:"Write it into .patchbay/config.toml of the daemon's project." example:"false"`

@@ -44,7 +44,11 @@ const (
 	detailNoSession   = "Session not found"
 )
 
-const detailInternal = "Internal error. The log of the daemon has the reason."
+// Other texts.
+const (
+	detailInternal = "Internal error. The log of the daemon has the reason."
+	detailNoToken  = "A token is needed: send Authorization: Bearer TOKEN, with the token of [server] in the configuration."
+)
 
 // maxDetail limits the text of an error, in bytes. The end of a Python traceback fits.
 const maxDetail = 4 << 10

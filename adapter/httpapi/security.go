@@ -100,7 +100,7 @@ func (g *gate) check(r *http.Request) *problem {
 	case crossSite(r):
 		return &problem{http.StatusForbidden, "Cross-site request refused. Pages of other origins may not call this server."}
 	case !socket && g.locked && !g.authorized(r):
-		return &problem{http.StatusUnauthorized, "A token is needed: send Authorization: Bearer TOKEN, with the token of [server] in the configuration."}
+		return &problem{http.StatusUnauthorized, detailNoToken}
 	case !socket && !g.locked:
 		if p := g.checkCaller(r); p != nil {
 			return p

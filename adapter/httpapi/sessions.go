@@ -17,14 +17,14 @@ type sessionCreate struct {
 	Body *struct { // `curl -X POST` without data creates a session too
 		Plugins    []string `json:"plugins,omitempty" maxItems:"1024" doc:"Python plugins to activate, in this order." example:"[\"sign\"]"`
 		WorkingDir string   `json:"working_dir,omitempty" doc:"The directory of its tools; the default is the daemon's directory." example:"/home/mira/notes"`
-		Title      string   `json:"title,omitempty" maxLength:"1024" doc:"The title." example:"words"`
+		Title      string   `json:"title,omitempty" maxLength:"1024" doc:"The title." example:"count the words in notes.md"`
 	}
 }
 
 type sessionUpdate struct {
 	ID   string `path:"id" maxLength:"256" doc:"The session's id."`
 	Body struct {
-		Title   *string   `json:"title,omitempty" maxLength:"1024" doc:"The title." example:"words"`
+		Title   *string   `json:"title,omitempty" maxLength:"1024" doc:"The title." example:"count the words in notes.md"`
 		Plugins *[]string `json:"plugins,omitempty" maxItems:"1024" doc:"Replaces the list." example:"[\"sign\"]"`
 	}
 }

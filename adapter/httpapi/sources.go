@@ -19,7 +19,7 @@ const nameRule = ". A name has letters, digits, _ and -, at most 64, and does no
 // The protocol fixes the order of their fields.
 
 type sourceName struct {
-	Name string `path:"name" doc:"The plugin's name: that of its file, without .py."`
+	Name string `path:"name" doc:"The plugin's name: that of its file, without .py." example:"sign"`
 }
 
 type sourceText struct {

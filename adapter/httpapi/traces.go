@@ -35,13 +35,13 @@ type Outcome struct {
 type Step struct {
 	Plugin     string          `json:"plugin" doc:"The plugin." example:"shout"`
 	Dialect    string          `json:"dialect" doc:"Its protocol." example:"scaffold"`
-	Hook       string          `json:"hook" doc:"The hook, by its name in the dialect." example:"preprocess_prompt"`
+	Hook       string          `json:"hook" doc:"The hook, by its name in the dialect." example:"post_user_input"`
 	Connected  bool            `json:"connected,omitempty" doc:"Connected by the configuration." example:"false"`
 	Verdict    string          `json:"verdict" doc:"Its verdict." example:"continue"`
 	Changed    bool            `json:"changed" doc:"Whether it changed the payload." example:"true"`
 	StartUS    *int64          `json:"start_us,omitempty" doc:"In a trace: when it was called, in microseconds after the first plugin." example:"412"`
 	DurationUS int64           `json:"duration_us" doc:"How many microseconds it took." example:"388"`
-	Error      *string         `json:"error" doc:"How it failed; null if it did not fail." example:"plugin shout (scaffold) preprocess_prompt: timed out after 5s"`
+	Error      *string         `json:"error" doc:"How it failed; null if it did not fail." example:"plugin shout (scaffold) post_user_input at turn.input: timed out after 5s"`
 	ErrorKind  string          `json:"error_kind,omitempty" doc:"The kind of its failure." example:"timeout"`
 	OnFailure  string          `json:"on_failure,omitempty" doc:"What its failure did to the event." example:"skip"`
 	Notes      []string        `json:"notes,omitempty" doc:"Remarks, such as what its sandbox refused." example:"[\"sandbox: denied connection to 192.0.2.7:443\"]"`

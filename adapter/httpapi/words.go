@@ -25,7 +25,7 @@ func describeAll(doc *huma.OpenAPI) {
 }
 
 func parameterWords() map[string]string {
-	return map[string]string{"name": `"words"`, "id": `"ses_01jz"`, "agent": `"disk-report"`, "schedule": `"daily"`, "time": `"20261116T060000.000Z"`, "key": `"level"`,
+	return map[string]string{"name": `"words"`, "id": `"ses_01jz"`, "agent": `"disk-report"`, "schedule": `"daily"`, "time": `"20261116T060000.000Z"`,
 		"limit": `50`, "after": `"cnVuczoxIDU"`, "session": `"ses_01jz"`, "Last-Event-ID": `"57"`}
 }
 

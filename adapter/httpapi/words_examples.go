@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,7 +26,7 @@ func operations(doc *huma.OpenAPI) iter.Seq[*huma.Operation] {
 
 // exampleBodies gives every request and every answer an example.
 func exampleBodies(doc *huma.OpenAPI) {
-	m := sampler{schemas: doc.Components.Schemas.Map(), usual: usualValues()}
+	m := sampler{schemas: doc.Components.Schemas.Map(), usual: usualValues(), problems: problemExamples()}
 	requests, answers, texts := requestExamples(), answerExamples(), textExamples()
 	for op := range operations(doc) {
 		id := strings.TrimPrefix(op.OperationID, "v1-")
@@ -34,6 +36,8 @@ func exampleBodies(doc *huma.OpenAPI) {
 		for status, r := range op.Responses {
 			if status == "200" {
 				m.fill(r.Content, answers[id], texts[id])
+			} else if detail := m.problem(op, status); detail != "" {
+				m.fill(r.Content, `{"detail":`+strconv.Quote(detail)+`}`, "")
 			}
 			m.fill(r.Content, "", "")
 		}
@@ -44,6 +48,8 @@ func exampleBodies(doc *huma.OpenAPI) {
 type sampler struct {
 	schemas map[string]*huma.Schema
 	usual   map[string]string // as JSON, by SCHEMA.FIELD: used instead of the field's own example
+
+	problems map[string]string // details, by STATUS, by STATUS and tag, and by STATUS and operation
 }
 
 // fill gives an example to the media types of a body that have none: the given JSON or text, or one
@@ -61,6 +67,12 @@ func (m sampler) fill(content map[string]*huma.MediaType, given, text string) {
 			c.Example = text
 		}
 	}
+}
+
+// problem returns an example of the error that an operation answers with a status, or "".
+func (m sampler) problem(op *huma.Operation, status string) (detail string) {
+	of := func(what string) string { return m.problems[status+" "+what] }
+	return cmp.Or(of(strings.TrimPrefix(op.OperationID, "v1-")), of(op.Tags[0]), m.problems[status])
 }
 
 // deepest limits the depth of examples: some schemas contain themselves.
@@ -151,5 +163,61 @@ func textExamples() map[string]string {
 		"plugin-logs": "event: line\ndata: {\"time\":\"2026-11-16T06:00:19Z\",\"level\":\"stderr\",\"text\":\"out of ink\"}\n\n",
 		"run-output":  "event: line\ndata: {\"attempt\":1,\"time\":\"2026-11-16T06:00:01Z\",\"stream\":\"stdout\",\"text\":\"/ is 71% full\"}\n\n",
 		"metrics":     "# HELP patchbay_events_dropped_total Events that the journal could not store.\n# TYPE patchbay_events_dropped_total counter\npatchbay_events_dropped_total 0\n",
+	}
+}
+
+// problemExamples are the details of errors. For an operation or a tag they are in place of those
+// for the status alone.
+func problemExamples() map[string]string {
+	const (
+		cursor = "Not a cursor of the list of runs: \"x\". Send the `next` of an answer unchanged, or leave `after` out."
+		code   = detailInvalidCode + "SyntaxError: invalid syntax (line 3, column 11)"
+		config = "/home/mira/.config/patchbay/config.toml: "
+	)
+	return map[string]string{
+		"400":                 "Invalid request: body: unexpected end of JSON input",
+		"400 save-source":     code,
+		"400 validate-source": code,
+		"400 reload-source":   code,
+		"400 session-create":  "Unknown plugins: gard",
+		"400 session-update":  "Unknown plugins: gard",
+		"400 session-list":    "after: not a cursor of this list: leave it out to begin with the newest session",
+		"400 list-runs":       cursor,
+		"400 list-traces":     strings.Replace(cursor, "runs", "traces", 1),
+		"400 list-turns":      strings.Replace(cursor, "runs", "turns", 1),
+		"400 call-tool":       "Tool plugin_words_count does not take these arguments: text: is required",
+		"400 fire":            `Unknown point: "turn.inptu"`,
+		"401":                 detailNoToken,
+		"403":                 `Host not allowed: "pat.example.org". Use the address that the server listens on.`,
+		"404":                 detailNoPlugin + "nope",
+		"404 features":        "Feature not found: nope",
+		"404 sessions":        detailNoSession,
+		"404 jobs":            "Job not found",
+		"404 hooks":           `Agent not found: "nope"`,
+		"404 call-tool":       "Tool not found: nope",
+		"404 call-method":     "Method not found: notes.nope; it has notes.count",
+		"404 set-knob":        "Knob not found: nope",
+		"404 get-trace":       "Trace not found: it may be too old to be stored",
+		"404 get-recording":   "Turn not found: no plugin was called in it, or it is too old to be stored",
+		"408":                 "The body did not arrive within 10s.",
+		"409":                 ErrNotNow.Error() + ": plugin notes: this action does not fit its state: it is disabled",
+		"409 sessions":        "session ses_01jz: a turn is running (process 28354 on desk): wait for it to end",
+		"409 run-job":         ErrJobBusy.Error(),
+		"409 cancel-run":      ErrRunOver.Error(),
+		"409 hooks":           ErrOtherVersion.Error(),
+		"409 configuration":   "configuration file changed: " + config + "the file has changed since the preview: preview the change again",
+		"409 set-knob":        config + "the file was changed meanwhile: nothing was written, try again",
+		"413":                 "Request body is too large: at most 1048576 bytes.",
+		"415":                 "Content-Type must be application/json.",
+		"422":                 "Invalid request: body.plugin: unexpected property",
+		"500":                 detailInternal,
+		"501":                 ErrOtherProtocol.Error(),
+		"502":                 "plugin notes (kaged) notes.add: the process ended: exit code 3",
+		"503":                 "patchbay is shutting down",
+		"503 python plugins":  detailFeatureOff,
+		"503 check-source":    "The request was cancelled.",
+		"503 configuration":   "The daemon cannot work with the change, which was undone: context deadline exceeded",
+		"504":                 "plugin notes (kaged) notes.add: timed out after 60s",
+		"507":                 "data directory /home/mira/.local/share/patchbay: the disk refuses to write: no space left on device: free some room on that disk",
 	}
 }

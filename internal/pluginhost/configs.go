@@ -98,27 +98,55 @@ func (g *pluginConfigs) config(b pluginNames) (json.RawMessage, error) {
 	return text, nil
 }
 
-// dropUnfitProjectConfig drops the project's config for one of the user's plugins if that config
-// alone would keep the plugin from starting. Otherwise a project that another person wrote could
-// switch off a plugin that guards something.
-func (h *Host) dropUnfitProjectConfig(e *entry) {
+// layersInUse returns the user's and the project's config for a plugin, without the config of the
+// project if that is dropped.
+func (h *Host) layersInUse(e *entry) (user, project layer) {
+	user, project = h.setup().configs.Load().layers(e.names)
+	if h.unfitProjectConfig(e) != nil {
+		project.table = nil
+	}
+	return user, project
+}
+
+// unfitProjectConfig returns why the project's config for one of the user's plugins is dropped, or
+// nil. It is dropped if it alone would keep the plugin from starting. Otherwise a project that
+// another person wrote could switch off a plugin that guards something.
+func (h *Host) unfitProjectConfig(e *entry) error {
 	checker, ok := e.dialect.(dialect.SettingsChecker)
 	user, project := h.setup().configs.Load().layers(e.names)
 	if !ok || project.table == nil || e.found.Project != "" {
+		return nil
+	}
+	check := func(table map[string]any) error {
+		err := checker.CheckSettings(e.found, withConfig(e.settings, table))
+		if faults, ok := errors.AsType[*dialect.ConfigError](err); !ok || len(faults.Faults) == 0 {
+			return nil
+		}
+		return err
+	}
+	err := check(config.Over(user.table, project.table))
+	if err != nil && check(user.table) != nil {
+		return nil // the user's config does not fit either: the plugin's error says so
+	}
+	return err
+}
+
+// withConfig returns settings with another config.
+func withConfig(s dialect.Settings, table map[string]any) dialect.Settings {
+	if s.Config = nil; table != nil {
+		s.Config, _ = rawjson.Marshal(table) // it was decoded from a file, so it can be encoded
+	}
+	return s
+}
+
+// dropUnfitProjectConfig drops the project's config for a plugin if it does not fit.
+func (h *Host) dropUnfitProjectConfig(e *entry) {
+	err := h.unfitProjectConfig(e)
+	if err == nil {
 		return
 	}
-	err := checker.CheckSettings(e.found, e.settings)
-	if faults, ok := errors.AsType[*dialect.ConfigError](err); !ok || len(faults.Faults) == 0 {
-		return
-	}
-	own := e.settings
-	if own.Config = nil; user.table != nil {
-		own.Config, _ = rawjson.Marshal(user.table) // it was encoded before, together with the project's
-	}
-	if faults, ok := errors.AsType[*dialect.ConfigError](checker.CheckSettings(e.found, own)); ok && len(faults.Faults) > 0 {
-		return // the user's config does not fit either: the plugin's error says so
-	}
-	e.settings = own
+	user, project := h.setup().configs.Load().layers(e.names)
+	e.settings = withConfig(e.settings, user.table)
 	p := dialect.Problem{Path: project.file, Fix: "write values there that fit, or take them out",
 		Message: "the project's config for it is left out: " + err.Error()}
 	e.odd.add(p, true)

@@ -38,7 +38,7 @@ func (h *Host) manifest(e *entry) *Manifest {
 // describeConfig sets the fields of d about the plugin's config and where each value comes from.
 // Secrets are replaced by a placeholder.
 func (h *Host) describeConfig(e *entry, d *PluginDetail) {
-	user, project := h.setup().configs.Load().layers(e.names)
+	user, project := h.layersInUse(e)
 	d.ConfigSchema = e.info.Schema
 	if d.ConfigSchema == nil {
 		d.ConfigSchema = json.RawMessage("null")

@@ -189,9 +189,7 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 // checkFiles lets plugins check their files before a turn begins.
 func (h *Host) checkFiles(ctx context.Context) {
 	for _, e := range h.roster().entries {
-		if p, ok := e.plugin.(dialect.Refresher); ok {
-			p.Refresh(ctx)
-		}
+		e.checkFile(ctx)
 	}
 }
 

@@ -24,7 +24,7 @@ type PluginInfo struct {
 	Path        string        `json:"path" doc:"Its file or directory." example:"/home/mira/.local/scaffold/plugins/words.py"`
 	Project     string        `json:"project" doc:"The root of the project that it belongs to; empty if it is the user's own." example:""`
 	State       dialect.State `json:"state" enum:"ready,broken,disabled,skipped,unsupported" doc:"Whether it works." example:"ready"`
-	Hooks       []string      `json:"hooks" doc:"Its hooks, by their names in the dialect." example:"[\"preprocess_prompt\"]"`
+	Hooks       []string      `json:"hooks" doc:"Its hooks, by their names in the dialect." example:"[\"post_user_input\"]"`
 	HookCount   int           `json:"-"` // a plugin may have several hooks of one name
 	Tools       []string      `json:"tools" doc:"The full names of its tools." example:"[\"plugin_words_count\"]"`
 	Commands    []string      `json:"commands" doc:"Its own commands." example:"[\"words\"]"`
@@ -72,7 +72,7 @@ type PluginDetail struct {
 
 // A Wire is one hook at one point.
 type Wire struct {
-	Hook      string     `json:"hook" doc:"The hook, by its name in the dialect." example:"preprocess_prompt"`
+	Hook      string     `json:"hook" doc:"The hook, by its name in the dialect." example:"post_user_input"`
 	Point     hook.Point `json:"point" doc:"The point at which it is called." example:"turn.input"`
 	Mode      hook.Mode  `json:"mode" enum:"chain,first,gate,notify" doc:"The point's mode." example:"chain"`
 	Priority  int        `json:"priority" doc:"Its place in the order of the point." example:"500"`
@@ -149,7 +149,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 // configFiles returns the files that have config for a plugin, and the settings in each.
 func (h *Host) configFiles(e *entry) (files []string, keys [][]string) {
 	files = []string{}
-	user, project := h.setup().configs.Load().layers(e.names)
+	user, project := h.layersInUse(e)
 	for _, l := range []layer{user, project} {
 		if l.table != nil {
 			files = append(files, l.file)

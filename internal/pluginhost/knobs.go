@@ -43,7 +43,7 @@ type KnobChange struct {
 
 // knobs returns a plugin's knobs with their values.
 func (h *Host) knobs(e *entry) []Knob {
-	user, project := h.setup().configs.Load().layers(e.names)
+	user, project := h.layersInUse(e)
 	out := make([]Knob, 0, len(e.info.Knobs))
 	for _, k := range e.info.Knobs {
 		out = append(out, e.shownKnob(withValue(k, user, project)))
@@ -110,7 +110,7 @@ func (h *Host) SetKnob(ctx context.Context, plugin string, s KnobSetting) (*Knob
 	if done.Changed {
 		change.Restarted, err = h.Reconfigure(ctx, plugin)
 	}
-	user, project := h.setup().configs.Load().layers(e.names)
+	user, project := h.layersInUse(e)
 	change.Knob = e.shownKnob(withValue(knob, user, project))
 	if err != nil {
 		return change, fmt.Errorf("%s was written: %w", done.Path, err)

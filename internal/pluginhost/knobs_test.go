@@ -294,6 +294,17 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	if !found {
 		t.Error("no finding says that the project's config is left out")
 	}
+	if k := detail.Knobs[0]; string(k.Value) != "2" || k.Source != "user" || string(detail.ConfigFrom["level"]) != "user" || len(detail.ConfigFiles) != 1 {
+		t.Errorf("shown as in force: %s of %s, %v, %s", k.Value, k.Source, detail.ConfigFrom, detail.ConfigFiles)
+	}
+	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("3")})
+	if err != nil || !change.Restarted || string(change.Knob.Value) != "3" || change.Knob.Source != "user" {
+		t.Errorf("the user's knob: %+v, %v", change, err)
+	}
+	change, err = host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("4"), Project: true})
+	if err != nil || !change.Restarted || string(change.Knob.Value) != "4" || change.Knob.Source != "project" {
+		t.Errorf("a knob that corrects the project's file: %+v, %v", change, err)
+	}
 }
 
 // TestNotificationsReachTheHost: notifications that the manifest declares are passed on, counted

@@ -16,7 +16,7 @@ type PointLine struct {
 type PointHook struct {
 	Plugin    string        `json:"plugin" doc:"The plugin." example:"shout"`
 	Dialect   string        `json:"dialect" doc:"Its protocol." example:"scaffold"`
-	Hook      string        `json:"hook" doc:"The hook, by the name in its dialect." example:"preprocess_prompt"`
+	Hook      string        `json:"hook" doc:"The hook, by the name in its dialect." example:"post_user_input"`
 	Priority  int           `json:"priority" doc:"Its place in the order." example:"500"`
 	Connected bool          `json:"connected" doc:"Connected by the configuration, so it can be disconnected." example:"false"`
 	State     dialect.State `json:"state" doc:"The state of the plugin; empty if it is not installed." example:"ready"`

@@ -19,7 +19,7 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
 		dialects = h.setup().names()
 	}
-	if h.unchanged(dialects) {
+	if h.unchanged(ctx, dialects) {
 		return nil
 	}
 	return h.refresh(ctx, dialects)
@@ -27,21 +27,21 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 
 // unchanged reports whether nothing has changed since the last search of these dialects. It does
 // not take refreshMu, so that it can be called before every turn.
-func (h *Host) unchanged(dialects []string) bool {
+func (h *Host) unchanged(ctx context.Context, dialects []string) bool {
 	chosen, err := h.setup().chosen()
 	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil || len(h.setup().Paths) > 0 || h.isClosed() {
 		return false
 	}
 	r := h.roster()
 	for _, d := range chosen {
-		if slices.Contains(dialects, d.Name()) && !r.unchanged(d.Name(), h.setup().find(d)) {
+		if slices.Contains(dialects, d.Name()) && !r.unchanged(ctx, d.Name(), h.setup().find(d)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *roster) unchanged(name string, found []dialect.Found) bool {
+func (r *roster) unchanged(ctx context.Context, name string, found []dialect.Found) bool {
 	known := 0
 	for _, e := range r.entries {
 		if e.found.Dialect == name {
@@ -50,8 +50,18 @@ func (r *roster) unchanged(name string, found []dialect.Found) bool {
 	}
 	return known == len(found) && !slices.ContainsFunc(found, func(f dialect.Found) bool {
 		e := r.at(f)
+		if e != nil && e.found.Called != f.Called {
+			e.checkFile(ctx) // to get its new name
+		}
 		return e == nil || e.mustReopen(stampOf(f.Path))
 	})
+}
+
+// checkFile lets a plugin load its file again if it has changed.
+func (e *entry) checkFile(ctx context.Context) {
+	if p, ok := e.plugin.(dialect.Refresher); ok {
+		p.Refresh(ctx)
+	}
 }
 
 // refresh makes a new roster, which replaces the old one.

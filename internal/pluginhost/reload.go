@@ -26,6 +26,7 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 	if h.isClosed() {
 		return ErrClosed
 	}
+	h.checkFiles(ctx)
 	before := h.setup()
 	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects}
 	next.Files = read

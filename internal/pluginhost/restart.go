@@ -29,10 +29,11 @@ func (h *Host) Restart(ctx context.Context, plugin string) error {
 	if e.state == dialect.Disabled {
 		return fmt.Errorf("plugin %s: %w: it is disabled", e.info.Name, ErrNotNow)
 	}
-	if p, ok := e.plugin.(dialect.Reloader); ok { // it shares its process with other plugins
-		return p.Reload(ctx)
+	if p, ok := e.plugin.(dialect.Reloader); !ok {
+		e.again.Store(true)
+	} else if err := p.Reload(ctx); err != nil { // it shares its process with other plugins
+		return err
 	}
-	e.again.Store(true)
 	return h.Refresh(ctx, e.found.Dialect)
 }
 

@@ -226,10 +226,21 @@ func (r *roster) at(f dialect.Found) *entry {
 // mustReopen reports whether a plugin must be opened again. After [Host.Restart] it must. A plugin
 // that did not work is tried again if its files have changed. A plugin that its dialect skipped is
 // tried again each time, because the plugin that took its place may be gone. A working plugin
-// handles changes of its files itself, unless it is a [dialect.Fleeting] one, which has no process.
+// handles changes of its files itself, unless it is a [dialect.Fleeting] one, which has no process,
+// or has another name now.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
-	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
+	return e.again.Load() || e.renamed() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
+}
+
+// renamed reports whether a plugin that has loaded its file again calls itself by another name than
+// before. Its settings, and what the name allows, are those of the old name.
+func (e *entry) renamed() bool {
+	if _, reloads := e.plugin.(dialect.Reloader); !reloads {
+		return false
+	}
+	info := e.plugin.Info()
+	return cmp.Or(info.Called, info.Name) != e.names.shown()
 }
 
 // A stamp identifies one state of a plugin's files.

@@ -69,6 +69,7 @@ type Kept[C any] struct {
 	ctx    context.Context // canceled by Stop
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the goroutine loop has ended
+	hurry  chan struct{} // has room for one: ends a pause
 	stop   sync.Once
 
 	mu       sync.Mutex // protects the fields below
@@ -76,6 +77,7 @@ type Kept[C any] struct {
 	proc     child      // nil while it is down
 	down     *DownError // why it is down; set while proc is nil
 	reason   string     // the reason given to Restart for the current process
+	replaced bool       // Replace ends the current process
 	restarts int
 }
 
@@ -103,7 +105,7 @@ func keep[C any](ctx context.Context, o KeepOptions[C], open func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	k := &Kept[C]{o: o, open: open, ended: make(chan struct{}), thing: thing, proc: proc}
+	k := &Kept[C]{o: o, open: open, ended: make(chan struct{}), hurry: make(chan struct{}, 1), thing: thing, proc: proc}
 	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go k.loop()
 	return k, nil
@@ -137,6 +139,26 @@ func (k *Kept[C]) Restart(reason string) {
 	k.mu.Unlock()
 	if proc != nil {
 		proc.Stop(k.ctx, Ladder{})
+	}
+}
+
+// Replace ends the current process with end, and opens another one at once: the wait before that
+// would be for a process that failed. While the process is down, Replace ends the wait, and does
+// not call end.
+func (k *Kept[C]) Replace(end func(C)) {
+	k.mu.Lock()
+	thing, up := k.thing, k.proc != nil && !ended(k.proc)
+	if up {
+		k.replaced = true
+	}
+	k.mu.Unlock()
+	if up {
+		end(thing)
+		return
+	}
+	select {
+	case k.hurry <- struct{}{}:
+	default: // an earlier Replace has ended the wait
 	}
 }
 
@@ -190,7 +212,10 @@ func (k *Kept[C]) loop() {
 			failures = 0
 		}
 		failures++
-		release := k.recordExit()
+		release, replaced := k.recordExit()
+		if replaced {
+			failures = 0
+		}
 		going := k.pause(failures)
 		release()
 		for going && !k.reopen() {
@@ -203,14 +228,14 @@ func (k *Kept[C]) loop() {
 	}
 }
 
-// recordExit records the end of the current process. The function that it returns frees the
-// process's resources. It is called after the first pause, because the last reply may still be in
-// the pipe on its way to a caller.
-func (k *Kept[C]) recordExit() (release func()) {
+// recordExit records the end of the current process, and reports whether Replace ended it. The
+// function that it returns frees the process's resources. It is called after the first pause,
+// because the last reply may still be in the pipe on its way to a caller.
+func (k *Kept[C]) recordExit() (release func(), replaced bool) {
 	k.mu.Lock()
-	thing, proc, down := k.thing, k.proc, k.downError()
+	thing, proc, down, replaced := k.thing, k.proc, k.downError(), k.replaced
 	var none C
-	k.thing, k.proc, k.down, k.reason = none, nil, down, ""
+	k.thing, k.proc, k.down, k.reason, k.replaced = none, nil, down, "", false
 	k.mu.Unlock()
 	if k.o.OnExit != nil {
 		k.o.OnExit(down.Exit, down.Stderr)
@@ -218,15 +243,17 @@ func (k *Kept[C]) recordExit() (release func()) {
 	return func() {
 		k.discard(thing)
 		proc.Stop(k.ctx, Ladder{}) // the process has ended, so this only closes its pipes
-	}
+	}, replaced
 }
 
-// pause waits according to the number of failures in a row. It returns false if Stop was called
-// first.
+// pause waits according to the number of failures in a row, or until Replace is called. It returns
+// false if Stop was called first.
 func (k *Kept[C]) pause(failures int) bool {
 	select {
 	case <-k.ctx.Done():
 		return false
+	case <-k.hurry:
+		return true
 	case <-time.After(k.o.Backoff.after(failures)):
 		return true
 	}

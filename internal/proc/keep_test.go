@@ -132,6 +132,49 @@ func TestKeep(t *testing.T) {
 			k.Stop(nil)
 		})
 	})
+	t.Run("Replace opens another process without a wait, however often", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n fakeOpener
+			k := n.keep(t)
+			for i := 1; i <= 9; i++ {
+				k.Replace(func(thing int) {
+					if thing != i {
+						t.Errorf("ends %d, want %d", thing, i)
+					}
+					time.Sleep(time.Second) // fake time: it writes its state to disk
+					n.youngest().die(Exit{})
+				})
+				synctest.Wait()
+				if thing, err := k.Get(); thing != i+1 || err != nil {
+					t.Fatalf("%d, %v", thing, err)
+				}
+			}
+			n.youngest().die(crash)
+			time.Sleep(time.Minute)
+			want := append(slices.Repeat([]time.Duration{time.Second}, 9), 100*ms) // a crash waits as the first one
+			if got := n.waits(); !slices.Equal(got, want) {
+				t.Errorf("%v", got)
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("Replace ends the wait of a process that is down", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n fakeOpener
+			k := n.keep(t)
+			n.fail = 10
+			n.youngest().die(crash)
+			time.Sleep(52 * time.Second) // fake time: the next try is at 81.1 s
+			synctest.Wait()
+			n.fail = 0
+			k.Replace(func(int) { t.Error("there is no process to end") })
+			synctest.Wait()
+			if _, err := k.Get(); err != nil {
+				t.Error(err)
+			}
+			k.Stop(nil)
+		})
+	})
 	t.Run("a short life does not reset the waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n fakeOpener

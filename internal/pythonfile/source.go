@@ -112,6 +112,9 @@ func (f Files) Reload(ctx context.Context, name string) (Source, error) {
 		if err := m.Plugin.(python.Plugin).Reload(ctx); err != nil {
 			return Source{}, err
 		}
+		if m, err = f.find(ctx, m.Place); err != nil { // it may have another name now
+			return Source{}, err
+		}
 	}
 	return source(*m), nil
 }

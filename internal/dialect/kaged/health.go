@@ -14,6 +14,7 @@ import (
 type heart struct {
 	every  time.Duration                   // between pings
 	within time.Duration                   // the time for an answer
+	gate   *gate                           // shut while the process is replaced: then there is no process to answer
 	ping   func(ctx context.Context) error // returns nil if the plugin answered, otherwise why not
 	busy   func() <-chan struct{}          // returns a channel that is closed when the calls that are under way now have ended
 	lost   func(err error)                 // is called if the plugin did not answer
@@ -29,10 +30,14 @@ func (h *heart) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		if h.gate.enter(ctx) != nil {
+			return
+		}
 		err := h.ask(ctx)
 		if ctx.Err() == nil && !alive(err) {
 			h.lost(err)
 		}
+		h.gate.leave()
 	}
 }
 

@@ -26,7 +26,7 @@ func beatingWith(t *testing.T, calls *load, ping func(ctx context.Context) error
 	now := func() float64 { return time.Since(start).Seconds() }
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	h := heart{every: 20 * time.Second, within: healthTimeout,
+	h := heart{every: 20 * time.Second, within: healthTimeout, gate: new(gate),
 		ping: func(ctx context.Context) error { pinged = append(pinged, now()); return ping(ctx) },
 		busy: calls.ended, lost: func(error) { lost = append(lost, now()) }}
 	h.beat(ctx)
@@ -82,10 +82,35 @@ func TestHealthWaitsFiveSeconds(t *testing.T) {
 	})
 }
 
+// TestHealthWaitsForANewProcess: while the process is replaced, no process can answer.
+func TestHealthWaitsForANewProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var g gate
+		var pinged []float64
+		start := time.Now()
+		h := heart{every: 10 * time.Second, within: healthTimeout, gate: &g, busy: (&load{}).ended,
+			ping: func(context.Context) error {
+				pinged = append(pinged, time.Since(start).Seconds())
+				return nil
+			},
+			lost: func(err error) { t.Error("the new process was called lost:", err) }}
+		if err := g.close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(28*time.Second, g.open)
+		h.beat(ctx)
+		if len(pinged) < 2 || pinged[0] != 28 {
+			t.Errorf("pinged at %v, want 28 first: the gate opened then", pinged)
+		}
+	})
+}
+
 func TestHealthEndsWithItsContextAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		h := heart{every: time.Second, within: healthTimeout, ping: silence, busy: (&load{}).ended,
+		h := heart{every: time.Second, within: healthTimeout, gate: new(gate), ping: silence, busy: (&load{}).ended,
 			lost: func(error) { t.Error("a plugin that is being closed was called lost") }}
 		done := make(chan struct{})
 		go func() { h.beat(ctx); close(done) }()

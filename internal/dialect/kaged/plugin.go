@@ -119,16 +119,12 @@ func (p *plugin) open(ctx context.Context) error {
 // watch pings the plugin until it is closed.
 func (p *plugin) watch(ctx context.Context) {
 	ctx, p.calm = context.WithCancel(ctx)
-	h := &heart{every: p.manifest.HealthInterval, within: p.dialect.health, ping: p.ping, busy: p.load.ended, lost: p.lost}
+	h := &heart{every: p.manifest.HealthInterval, within: p.dialect.health, gate: &p.gate, ping: p.ping, busy: p.load.ended, lost: p.lost}
 	p.beating.Go(func() { h.beat(ctx) })
 }
 
-// ping asks for health. While the process is replaced, no process can answer.
+// ping asks for health.
 func (p *plugin) ping(ctx context.Context) error {
-	if err := p.gate.enter(ctx); err != nil {
-		return hook.Failure(hook.Unavailable, err)
-	}
-	defer p.gate.leave()
 	_, err := p.send(ctx, methodHealth, emptyObject, false)
 	return err
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// renewTime is a part of the time limit of Reconfigure. It allows for the pause before a restart,
-// which is longer if the plugin has crashed before. The other parts are patience, the shutdown of
-// the old process and the handshake of the new one.
+// renewTime is a part of the time limit of Reconfigure. It allows for a slow start of the process.
+// The other parts are patience, the shutdown of the old process and the handshake of the new one.
 const renewTime = 40 * time.Second
 
 // A renewal reports the outcome of one restart of the process.
@@ -66,9 +65,9 @@ func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	}
 	p.given.Store(&s)
 	outcome := p.renewal.expect()
-	if l, err := p.kept.Get(); err == nil { // otherwise it is down, and will be started with the new configuration
+	p.kept.Replace(func(l *link) {
 		_, _ = l.shutDown(ctx, p.manifest.ShutdownTimeout) // the loop that keeps the process learns how it ended
-	}
+	})
 	select {
 	case err := <-outcome:
 		return err

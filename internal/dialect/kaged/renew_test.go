@@ -3,10 +3,12 @@ package kaged
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
@@ -53,6 +55,19 @@ func TestReconfigure(t *testing.T) {
 	}
 	if strings.Contains(r.log.String(), "plugin ended") {
 		t.Errorf("a requested restart is logged as a crash:\n%s", r.log)
+	}
+}
+
+// TestReconfigureAgainAndAgain: a requested restart is no crash, after which each restart waits
+// longer. Nine crashes in a row would take 51 seconds, and calls wait meanwhile.
+func TestReconfigureAgainAndAgain(t *testing.T) {
+	p := newRig(t, "echo", levelled).open()
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	for level := range 9 {
+		if err := p.Reconfigure(ctx, dialect.Settings{Config: fmt.Appendf(nil, `{"level":%d}`, level)}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

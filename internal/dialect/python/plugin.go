@@ -40,7 +40,7 @@ type plugin struct {
 	rt      *dialect.Runtime
 	log     *slog.Logger
 	path    string
-	name    string        // as declared when it was opened; a reload does not change it
+	name    string        // as declared when it was opened; if it changes, the host opens the plugin again
 	limit   time.Duration // for each handler
 	strict  bool          // a failure of on_begin must end the event, even if the runner called on_begin before another hook
 	pass    []string      // names and patterns of further variables that it gets
