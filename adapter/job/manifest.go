@@ -40,7 +40,7 @@ type Agent struct {
 	Description string
 	Version     string        // shown to people; nothing depends on it
 	Monitor     bool          // false: the schedules are off, and a person starts the agent
-	Timeout     time.Duration // of one attempt
+	Timeout     time.Duration // of the program in one attempt
 }
 
 // Program is the [run] table: the program to start.

@@ -16,8 +16,8 @@ import (
 // time only.
 //
 // A schedule that lists all 24 hours means minutes of every hour, not times of day. It runs in both
-// passes of a repeated hour and does not run extra after a gap, so that "every ten minutes" stays
-// that. Daylight saving does not affect an interval.
+// passes of a repeated hour, and does not run an extra time after a gap. So a schedule of every ten
+// minutes runs every ten minutes on these days too. Daylight saving does not affect an interval.
 type Schedule struct {
 	ID   string
 	Type ScheduleType

@@ -275,7 +275,8 @@ func Dialects() []string {
 	return names
 }
 
-// Places lists the directories that are searched for plugins in this environment.
+// Places lists the dialects' own directories for plugins in this environment. [Searched] adds those
+// of PATH.
 func Places(environ []string) []dialect.Place {
 	var places []dialect.Place
 	for _, d := range dialects(nil) {
