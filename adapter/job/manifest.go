@@ -60,7 +60,7 @@ type Env struct {
 
 // Retry says how often a failed attempt is repeated, and when a missing success is reported.
 type Retry struct {
-	MaxRetries int             // the number of attempts, at least one
+	Attempts   int             // the number of attempts, at least one
 	Backoff    []time.Duration // the wait before the second attempt, the third, …; the last entry repeats; empty: no wait
 	StaleAfter time.Duration   // how late a success may be before stale is reported; 0: no limit
 }
