@@ -202,7 +202,7 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 // lookAt returns where to look for the cause of a problem that has no known fix.
 func lookAt(e *entry, dialectName string, p dialect.Problem) string {
 	if p.Line > 0 {
-		return lookUp(dialectName)
+		return pageFix(dialectName)
 	}
 	if e == nil {
 		return ""
