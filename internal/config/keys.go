@@ -43,7 +43,7 @@ func Sections() []Section {
 				Doc: "The token that every client must send; required for any address but loopback. Then run chmod 600 on this file."},
 		}},
 		{Name: "jobs", Doc: "Scheduled agents.", Keys: []Key{
-			{Name: "dirs", Otherwise: "agents/ beside this file, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
+			{Name: "dirs", Otherwise: "agents/ in the configuration directory, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
 				Doc: "Where Patchbay looks for agents: each of these directories has one directory for each agent."},
 		}},
 		{Name: "telemetry", Doc: "Traces for an OpenTelemetry collector.", Keys: []Key{
@@ -99,7 +99,7 @@ func pluginSection() Section {
 		{Name: "timeout", Otherwise: "set by the dialect", Example: `"5s"`, Doc: "How long a hook may take."},
 		{Name: "tool_timeout", Otherwise: "set by the dialect", Example: `"2m"`, Doc: "How long a tool or method may take."},
 		{Name: "standby", Default: `0`, Doc: "mine and dotagent: how many processes are started ahead and wait for their call."},
-		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list."},
+		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list; for dotagent, instead of all."},
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
 		{Name: "messages", Default: `"list"`, Doc: `kaged: how hooks get transcripts, as a "list" of messages or as one "text".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},
