@@ -36,7 +36,7 @@ type Finding struct {
 // An Action fixes a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
 type Action struct {
 	Kind   string `json:"kind" enum:"executable,enable,restart" doc:"executable and restart are routes of the plugin; enable is a change of the configuration." example:"executable"`
-	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME if its name is ambiguous." example:"dotagent:shout"`
+	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME." example:"dotagent:shout"`
 }
 
 // The kinds of actions.
