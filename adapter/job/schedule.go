@@ -62,9 +62,10 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return t.next(after)
 }
 
-// Due returns the tick that is due: the latest one after last and not after now. last is the last
-// tick that was handled, or the time at which the schedule was first seen. If a machine slept
-// through several ticks, they are one run. If last is zero, nothing is due.
+// Due returns the tick that is due: the latest tick after the instant last, up to the instant now.
+// last is the tick that was handled most recently, or the time at which the schedule was first
+// seen. If a machine slept through several ticks, they are one run. If last is zero, nothing is
+// due.
 func (s *Schedule) Due(last, now time.Time) (tick time.Time, ok bool) {
 	if last.IsZero() {
 		return time.Time{}, false
