@@ -54,7 +54,7 @@ type PluginDetail struct {
 	Mounts       []Mount      `json:"mounts" doc:"The files that it really sees; empty if it is not confined, or was not started yet."`
 	Counters     Counters     `json:"counters" doc:"Counters since the daemon started."`
 	Recent       []uint32     `json:"recent_us" doc:"How many microseconds its last calls took, up to 64, the oldest first." example:"[412,388,1024]"`
-	Denials      []Denied     `json:"denials" doc:"What its sandbox refused, up to 50 different things, the oldest first."`
+	Denials      []Denied     `json:"denials" doc:"The look-ups and connections that its sandbox refused, up to 50 different ones, the oldest first."`
 
 	ConfigSchema json.RawMessage   `json:"config_schema" doc:"JSON Schema of its config; null if it declares none." example:"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}}}"`
 	Config       map[string]any    `json:"config" doc:"Its config in force. A secret is shown as …" example:"{\"level\":3,\"api_key\":\"…\"}"`
