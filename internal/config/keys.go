@@ -26,7 +26,7 @@ func Sections() []Section {
 			{Name: "trust", Default: `"record"`,
 				Doc: `How to treat plugins that are not in patchbay.lock, or have changed: "record" (warn) or "locked" (do not start them).`},
 			{Name: "sandbox", Default: `"kaged"`,
-				Doc: `Which plugins are confined to their declared capabilities: "kaged", "declared" (mine and dotagent too) or "off" (none).`},
+				Doc: `Whose declared capabilities are enforced: "kaged", "declared" (mine and scheduled agents too) or "off" (none).`},
 		}},
 		modelSection(),
 		{Name: "chat", Doc: "The agent.", Keys: []Key{
