@@ -24,7 +24,7 @@ func Sections() []Section {
 	return []Section{
 		{Keys: []Key{
 			{Name: "trust", Default: `"record"`,
-				Doc: `How to treat plugins that are not in patchbay.lock, or have changed: "record" (warn) or "locked" (do not start them).`},
+				Doc: `New or changed plugins: "record" (record new ones in patchbay.lock, warn of changed ones) or "locked" (start neither).`},
 			{Name: "sandbox", Default: `"kaged"`,
 				Doc: `Whose declared capabilities are enforced: "kaged", "declared" (mine and scheduled agents too) or "off" (none).`},
 		}},
