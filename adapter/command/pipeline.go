@@ -47,8 +47,8 @@ type Pipeline struct {
 
 // A Program provides the steps of a run that depend on the program.
 type Program interface {
-	// Parse reads the arguments as plugins left them after command.validate, and calls then with
-	// the parsed command.
+	// Parse reads the arguments as plugins left them after command.validate, and passes the parsed
+	// command to the function then.
 	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
 	// Execute runs the command as plugins left it after command.before. If capture is set, it
 	// returns the output as the result and does not show it. It is not called if a plugin has
@@ -233,9 +233,9 @@ func (c *Command) payload() payload {
 	return out
 }
 
-// Exact returns an object with only those of its fields that have one of the names, written exactly
-// so, and any other value unchanged. encoding/json ignores case: it would take a field that no
-// plugin has checked for one that they have.
+// Exact removes from an object each field whose name is not exactly one of names. It returns a
+// value that is not an object unchanged. encoding/json ignores case: it would read the field Args,
+// which no plugin has checked, as args.
 func Exact(value json.RawMessage, names ...string) json.RawMessage {
 	o, err := rawjson.Parse(value)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestHistory(t *testing.T) {
 // newRunner returns a runner, an agent with the schedule s, and the events that the runner reports.
 func newRunner(s *Store) (*Runner, *Manifest, *[]Event) {
 	var told []Event
-	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{MaxRetries: 2}}}}
+	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{Attempts: 2}}}}
 	return &Runner{Store: s, Owner: "me", Report: func(t Report) { told = append(told, t.Event) }}, m, &told
 }
 

@@ -40,7 +40,7 @@ type Agent struct {
 	Description string
 	Version     string        // shown to people; nothing depends on it
 	Monitor     bool          // false: the schedules are off, and a person starts the agent
-	Timeout     time.Duration // of one attempt
+	Timeout     time.Duration // of the program in one attempt
 }
 
 // Program is the [run] table: the program to start.
@@ -60,7 +60,7 @@ type Env struct {
 
 // Retry says how often a failed attempt is repeated, and when a missing success is reported.
 type Retry struct {
-	MaxRetries int             // the number of attempts, at least one
+	Attempts   int             // the number of attempts, at least one
 	Backoff    []time.Duration // the wait before the second attempt, the third, …; the last entry repeats; empty: no wait
 	StaleAfter time.Duration   // how late a success may be before stale is reported; 0: no limit
 }

@@ -348,7 +348,7 @@ func FuzzParse(tf *testing.F) {
 		}
 		for i := range m.Schedules {
 			s := &m.Schedules[i]
-			if next := s.Next(start); !next.After(start) || s.Retry.MaxRetries < 1 || s.Slug() == "" {
+			if next := s.Next(start); !next.After(start) || s.Retry.Attempts < 1 || s.Slug() == "" {
 				t.Errorf("%s: the next tick is %s", s.ID, next)
 			}
 		}

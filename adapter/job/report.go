@@ -149,8 +149,9 @@ func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	return s.failure(out, err)
 }
 
-// failure returns err, or the error of the first step that failed. Its text has no value of a
-// variable, which plugins repeat, for example in the address that they could not reach.
+// failure returns err, or the error of the first step that failed. A plugin may repeat its config
+// in an error, for example the address that it could not reach. So failure removes the values of
+// variables from the text.
 func (s pluginSender) failure(out *hook.Outcome, err error) error {
 	if err == nil {
 		err = stepError(out)

@@ -36,7 +36,7 @@ type Finding struct {
 // An Action fixes a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
 type Action struct {
 	Kind   string `json:"kind" enum:"executable,enable,restart" doc:"executable and restart are routes of the plugin; enable is a change of the configuration." example:"executable"`
-	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME if its name is ambiguous." example:"dotagent:shout"`
+	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME." example:"dotagent:shout"`
 }
 
 // The kinds of actions.
@@ -202,7 +202,7 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 // lookAt returns where to look for the cause of a problem that has no known fix.
 func lookAt(e *entry, dialectName string, p dialect.Problem) string {
 	if p.Line > 0 {
-		return lookUp(dialectName)
+		return pageFix(dialectName)
 	}
 	if e == nil {
 		return ""

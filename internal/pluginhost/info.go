@@ -50,11 +50,11 @@ type PluginDetail struct {
 	ConfigKeys   [][]string   `json:"-"` // the settings in each of these files, sorted
 	Enabled      bool         `json:"enabled" doc:"Whether the configuration enables it." example:"true"`
 	Manifest     *Manifest    `json:"manifest" doc:"The file in which it describes itself; null if its dialect has none."`
-	Capabilities []Capability `json:"capabilities" doc:"The capabilities that it declares."`
+	Capabilities []Capability `json:"capabilities" doc:"What it may do: the capabilities that the configuration grants it, or else those that it declares."`
 	Mounts       []Mount      `json:"mounts" doc:"The files that it really sees; empty if it is not confined, or was not started yet."`
 	Counters     Counters     `json:"counters" doc:"Counters since the daemon started."`
 	Recent       []uint32     `json:"recent_us" doc:"How many microseconds its last calls took, up to 64, the oldest first." example:"[412,388,1024]"`
-	Denials      []Denied     `json:"denials" doc:"What its sandbox refused, up to 50 different things, the oldest first."`
+	Denials      []Denied     `json:"denials" doc:"The look-ups and connections that its sandbox refused, up to 50 different ones, the oldest first."`
 
 	ConfigSchema json.RawMessage   `json:"config_schema" doc:"JSON Schema of its config; null if it declares none." example:"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}}}"`
 	Config       map[string]any    `json:"config" doc:"Its config in force. A secret is shown as …" example:"{\"level\":3,\"api_key\":\"…\"}"`
@@ -82,7 +82,8 @@ type Wire struct {
 	TimeoutMS int64      `json:"timeout_ms" doc:"The time limit of a call, in milliseconds." example:"5000"`
 }
 
-// A Capability is something that a plugin declares it needs, and whether the system enforces it.
+// A Capability is something that a plugin may do or declares it needs, and whether the system
+// enforces it.
 type Capability struct {
 	Capability string `json:"capability" doc:"The capability, in the words of its dialect." example:"net:example.org:443"`
 	Status     string `json:"status" enum:"enforced,partial,not_enforced" doc:"Whether the sandbox enforces it." example:"enforced"`

@@ -47,15 +47,15 @@ func (e *entry) problems() (problems, warnings []dialect.Problem) {
 	problems = slices.Concat(e.found.Problems, unusable)
 	for i, p := range slices.Backward(problems) {
 		if p.Fix == "" && e.holds(p.Path) {
-			problems[i].Fix = lookUp(e.found.Dialect) // once, for the last of them
+			problems[i].Fix = pageFix(e.found.Dialect) // once, for the last of them
 			break
 		}
 	}
 	return problems, slices.Concat(e.found.Warnings, odd)
 }
 
-// lookUp returns the fix for a problem that has no better one.
-func lookUp(dialectName string) string {
+// pageFix returns the fix for a problem that has no better one.
+func pageFix(dialectName string) string {
 	return "correct that as " + page(dialectName) + " says"
 }
 

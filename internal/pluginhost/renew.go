@@ -9,9 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// together is how long the restart of a plugin waits for further changes of its config. A user who
-// turns one knob often turns another right after.
-const together = 300 * time.Millisecond
+// renewDelay is how long the restart of a plugin waits for further changes of its config. A user
+// who turns one knob often turns another right after.
+const renewDelay = 300 * time.Millisecond
 
 // A renewal is a restart of one plugin that is waiting or in progress.
 type renewal struct {
@@ -72,7 +72,7 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 	rs.all.Go(func() {
 		defer close(r.done)
 		select {
-		case <-time.After(together):
+		case <-time.After(renewDelay):
 		case <-h.closed:
 		}
 		rs.mu.Lock()

@@ -29,7 +29,7 @@ func TestChangesAreTakenTogether(t *testing.T) {
 		plugin := &counting{}
 		e := &entry{plugin: plugin}
 		first := h.renewals.join(h, e)
-		time.Sleep(together - time.Millisecond)
+		time.Sleep(renewDelay - time.Millisecond)
 		if second := h.renewals.join(h, e); second != first {
 			t.Error("a change within 300 ms does not join the first restart")
 		}

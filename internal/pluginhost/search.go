@@ -249,7 +249,7 @@ type stamp struct {
 	times int64 // the sum of all modification times, so that a file restored to an older state counts too
 }
 
-// stampOf returns the stamp of a file, or of all files in a directory.
+// stampOf returns the stamp of a file, or of a directory with the files directly in it.
 func stampOf(path string) stamp {
 	var s stamp
 	if !s.add(path) {

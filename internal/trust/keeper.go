@@ -107,7 +107,7 @@ func (k *Keeper) Path() string { return k.o.Path }
 // Book returns the lock with its texts.
 func (k *Keeper) Book() Book { return Book{Lock: k.o.Path, Texts: k.o.Texts, Secrets: k.o.Secrets} }
 
-// current returns the lock on disk. It reads the file again only if it was replaced.
+// current returns the lock on disk. It reads the file again only if the file has changed.
 func (k *Keeper) current() (*Lock, error) {
 	var state filestate.State
 	if info, err := os.Stat(k.o.Path); err == nil {
@@ -253,7 +253,7 @@ func (k *Keeper) digest(p Plugin) (string, error) {
 		return "", err
 	}
 	digest := digestOf(files)
-	if time.Since(newest) > minAge { // otherwise it may change again without a new time
+	if time.Since(newest) > minAge {
 		k.cache.put(key, stamp, digest)
 	}
 	return digest, nil

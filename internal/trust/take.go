@@ -48,8 +48,8 @@ const (
 	Link       Mode = "l"
 )
 
-// Ignored reports whether a file is not part of a plugin, whatever its content: version control,
-// and Python's directories of compiled files. Compiled files elsewhere count if Python would run
+// Ignored reports whether a file is not part of a plugin, whatever its content: .git, and Python's
+// directories of compiled files. Compiled files elsewhere count if Python would run
 // them: see [runnable].
 func Ignored(name string, dir bool) bool {
 	return name == ".git" || name == "__pycache__" && dir

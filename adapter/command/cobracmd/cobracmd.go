@@ -127,8 +127,8 @@ func (r *run) checkName(c command.Command) error {
 		cmp.Or(r.renamer, "a plugin"), typed, excerpt.Of(c.Name, 200))
 }
 
-// Parse makes Cobra parse the arguments as plugins left them. Cobra calls the parameter then
-// instead of the command's own function.
+// Parse makes Cobra parse the arguments as plugins left them. Cobra calls the function then instead
+// of the command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	if err := r.checkName(c); err != nil {
 		return err
