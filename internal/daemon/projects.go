@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -31,7 +32,7 @@ type projects struct {
 
 	mu     sync.Mutex // protects the fields below
 	sets   map[string]*project
-	freed  chan struct{} // closed and replaced when no caller uses a set any more
+	freed  chan struct{} // closed and replaced when no caller uses a set any more, or one could not be opened
 	closed bool
 
 	ending sync.WaitGroup // sets that are being closed
@@ -150,7 +151,14 @@ func (p *projects) open(ctx context.Context, one *project) {
 	p.log.Warn("cannot start the plugins of a project", "project", one.root, "err", err)
 	if p.sets[one.root] == one {
 		delete(p.sets, one.root) // the next caller tries again
+		p.free()
 	}
+}
+
+// free wakes the callers that wait for a place. The caller holds the lock.
+func (p *projects) free() {
+	close(p.freed)
+	p.freed = make(chan struct{})
 }
 
 // leave counts one caller less that uses a project's plugins.
@@ -163,8 +171,7 @@ func (p *projects) leave(one *project) {
 	}
 	one.used = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() { p.closeIdle(one) })
-	close(p.freed)
-	p.freed = make(chan struct{})
+	p.free()
 }
 
 // closeIdle closes the plugins of a project that was unused for a while.
@@ -222,14 +229,25 @@ func (p *projects) hosts() []*pluginhost.Host {
 	return hosts
 }
 
-// each calls do with the plugins of every project but the daemon's own. It logs an error, which
-// leaves these plugins as they were.
+// each calls do with the plugins of every project but the daemon's own, all at once, because one of
+// them may have to wait for a long call. It waits for plugins that are being opened: they were
+// given the settings of before. It logs an error, which leaves these plugins as they were.
 func (p *projects) each(what string, do func(*pluginhost.Host) error) {
-	for _, host := range p.hosts()[1:] {
-		if err := do(host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
-			p.log.Warn("cannot update the plugins of a project", "project", host.Project(), "at", what, "err", err)
-		}
+	p.mu.Lock()
+	sets := slices.Collect(maps.Values(p.sets))
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	for _, one := range sets {
+		all.Go(func() {
+			if <-one.ready; one.host == nil {
+				return
+			}
+			if err := do(one.host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
+				p.log.Warn("cannot update the plugins of a project", "project", one.root, "at", what, "err", err)
+			}
+		})
 	}
+	all.Wait()
 }
 
 // close closes all plugins but the daemon's own. Turns have ended by then or have been given up.

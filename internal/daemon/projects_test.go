@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
@@ -211,6 +213,101 @@ func (p *projects) roots() string {
 		roots = append(roots, host.Project())
 	}
 	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
+}
+
+// TestAPlaceThatBecomesFree checks that a caller who waits for a place gets that of a project that
+// could not be opened.
+func TestAPlaceThatBecomesFree(t *testing.T) {
+	h := newTestHome(t)
+	c := h.open("")
+	p := c.projects
+	p.most = 1
+	gone := &project{root: filepath.Join(h.home, "gone"), ready: make(chan struct{}), users: 1}
+	p.sets[gone.root] = gone
+	b := repository(t, "b")
+	_, freed, err := p.try(t.Context(), b)
+	if err != nil || freed == nil {
+		t.Fatalf("a second project beside one that is being opened: %v", err)
+	}
+	p.open(t.Context(), gone)
+	select {
+	case <-freed:
+	default:
+		t.Error("the waiting caller is not told")
+	}
+	p.leave(gone)
+	_, done, err := p.in(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+}
+
+// TestAReloadReachesAProjectThatIsBeingOpened: what was configured meanwhile holds there too.
+func TestAReloadReachesAProjectThatIsBeingOpened(t *testing.T) {
+	h := newTestHome(t)
+	dir := repository(t, "slow")
+	h.script("where", strings.Replace(where, "while", "[[ $PWD != */slow ]] || { touch begun; until [ -e go ]; do sleep 0.01; done; }\nwhile", 1))
+	c := h.open("")
+	opened, reloaded := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(opened)
+		if _, done, err := c.projects.in(context.Background(), dir); err != nil {
+			t.Error(err)
+		} else {
+			done()
+		}
+	}()
+	eventually.True(t, "the plugin is being started", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	h.write(".config/patchbay/config.toml", "[plugins.where]\nenabled = false\n")
+	go func() { reloaded <- c.Reload(context.Background()) }()
+	off := func(host *pluginhost.Host) bool { return host.Plugins()[0].State == dialect.Disabled }
+	eventually.True(t, "the daemon's own plugins are reloaded", func() bool { return off(c.Host) })
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-opened
+	if err := <-reloaded; err != nil {
+		t.Fatal(err)
+	}
+	if !off(c.projects.hosts()[1]) {
+		t.Error("a plugin that was disabled meanwhile runs in the project")
+	}
+}
+
+// TestAClosedProjectHasNoPendingCalls: calls in other projects are no reason for a warning.
+func TestAClosedProjectHasNoPendingCalls(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", strings.Replace(where, "'\"tool/execute\"'*)", "'\"tool/execute\"'*) touch begun; until [ -e go ]; do sleep 0.01; done;", 1))
+	o := h.options()
+	log := new(plugtest.Log)
+	o.Host.Logger = slog.New(slog.NewTextHandler(log, nil))
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.close(c) })
+	_, done, err := c.projects.in(t.Context(), repository(t, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+	called := make(chan error, 1)
+	go func() {
+		_, err := c.Host.CallTool(context.Background(), "plugin_where_dir", nil)
+		called <- err
+	}()
+	eventually.True(t, "a call is pending", func() bool { _, err := os.Stat(filepath.Join(h.home, "begun")); return err == nil })
+	if err := c.projects.hosts()[1].Close(); err != nil {
+		t.Error(err)
+	}
+	h.write("go", "")
+	if err := <-called; err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "pending") {
+		t.Error(log)
+	}
 }
 
 // TestProjectsAtOnce runs many turns at once, in more projects than can be open at the same time.

@@ -376,12 +376,13 @@ func (h *Host) Close() error {
 
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
+	busy := !h.guest || h.roster().uses.Load() > 0      // otherwise the pending calls are those of other projects
 	errs := make([]error, len(entries), len(entries)+1) // each goroutine owns one element
 	watch := h.stopWatch(entries)
 	var closing sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
-			if n := e.tally.Pending.Load(); n > 0 {
+			if n := e.tally.Pending.Load(); n > 0 && busy {
 				h.setup().Logger.Warn("the plugin is closed while calls to it are pending", "plugin", e.info.Name, "dialect", e.found.Dialect, "calls", n)
 			}
 			closing.Go(func() {
