@@ -288,10 +288,13 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	if err != nil || detail.State != "ready" {
 		t.Fatalf("%s: %v, %v", detail.State, detail.Error, err)
 	}
-	found := slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
-		return strings.Contains(f.Problem, "the project's config for it is left out") && strings.Contains(f.Problem, "config.level")
-	})
-	if !found {
+	found := func() bool {
+		return slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+			return strings.Contains(f.Problem, "the project's config for it is left out") && strings.Contains(f.Problem, "config.level") &&
+				strings.HasSuffix(f.Where, "config.toml:2:20")
+		})
+	}
+	if !found() {
 		t.Error("no finding says that the project's config is left out")
 	}
 	if k := detail.Knobs[0]; string(k.Value) != "2" || k.Source != "user" || string(detail.ConfigFrom["level"]) != "user" || len(detail.ConfigFiles) != 1 {
@@ -304,6 +307,16 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	change, err = host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("4"), Project: true})
 	if err != nil || !change.Restarted || string(change.Knob.Value) != "4" || change.Knob.Source != "project" {
 		t.Errorf("a knob that corrects the project's file: %+v, %v", change, err)
+	}
+	if found() {
+		t.Error("a finding says that the corrected config is left out")
+	}
+	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\nconfig = { level = \"none\" }\n")
+	if restarted, err := host.Reconfigure(t.Context(), "notes"); err != nil || !restarted {
+		t.Errorf("%v, %v", restarted, err)
+	}
+	if !found() {
+		t.Error("no finding says that the changed config is left out")
 	}
 }
 

@@ -97,11 +97,7 @@ func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if h.unfitProjectConfig(e) != nil {
-		user, _ := h.layersInUse(e)
-		settings = withConfig(settings, user.table)
-	}
-	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, settings)
+	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, h.fitting(e, settings))
 	return err == nil, h.setup().withPlaces(e.names, err)
 }
 
