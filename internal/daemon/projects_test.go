@@ -382,6 +382,44 @@ func TestALinkIsNoOtherProject(t *testing.T) {
 	}
 }
 
+// TestAProjectWhoseConfigBreaks checks that a project in use keeps its config if its file can no
+// longer be read, which is a finding, and that the user's own changes are applied nevertheless.
+func TestAProjectWhoseConfigBreaks(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", where)
+	c := h.open("")
+	dir := repository(t, "breaks")
+	host, done, err := c.projects.in(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	file := filepath.Join(dir, ".patchbay", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"", "x = [\n", ""} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		broken := i == 1
+		h.write(".config/patchbay/config.toml", fmt.Sprintf("[plugins.where]\nenabled = %t\n", !broken))
+		if err := c.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := host.Plugins()[0].State; (got == dialect.Disabled) != broken {
+			t.Errorf("%q: the plugin is %s", text, got)
+		}
+		found := slices.ContainsFunc(c.projects.findings(), func(f pluginhost.Finding) bool {
+			return f.Where == file+":1:6" && f.Severity == pluginhost.SeverityError && f.Fix != "" &&
+				strings.HasPrefix(f.Problem, "in "+dir+": the project's config cannot be read again, and stays as it was: ")
+		})
+		if found != broken {
+			t.Errorf("%q: %+v", text, c.projects.findings())
+		}
+	}
+}
+
 // TestAProjectWhoseConfigIsBroken checks that a session there gets an error with the file, the line
 // and the fix.
 func TestAProjectWhoseConfigIsBroken(t *testing.T) {

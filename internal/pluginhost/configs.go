@@ -23,6 +23,7 @@ import (
 type pluginConfigs struct {
 	user    *config.Config
 	project *config.Project
+	unread  error // why the project's file could not be read again; nil: it could
 }
 
 // loadConfigs reads the project's file and combines it with the user's.
@@ -34,10 +35,18 @@ func (s *setup) loadConfigs(user *config.Config) (*pluginConfigs, error) {
 	if !projectfiles.In(s.dirs).ReadsConfig(s.projectRoot) {
 		return g, nil // it belongs to another user: examineProject reports it
 	}
-	var err error
-	g.project, err = config.LoadProject(s.projectRoot)
+	project, err := config.LoadProject(s.projectRoot)
+	if before := s.configs.Load(); err != nil && s.guest && before != nil {
+		s.Logger.Warn(projectStays, "err", err, "project", s.projectRoot)
+		project, g.unread, err = before.project, err, nil
+	}
+	g.project = project
 	return g, err
 }
+
+// projectStays reports a project's file that could be read before. A daemon keeps what it had, so
+// that the user's own changes are applied in that project too.
+const projectStays = "the project's config cannot be read again, and stays as it was"
 
 func (s *setup) projectFile() string {
 	return filepath.Join(s.projectRoot, filepath.FromSlash(config.ProjectFile))

@@ -42,7 +42,6 @@ type Host struct {
 	current   atomic.Pointer[setup] // [Host.Reload] replaces it
 	procs     *proc.Group
 	tallies   *tallies
-	guest     bool // processes and storage belong to another host, which ends them
 	bus       hook.Bus
 	ownPoints map[hook.Point]*ownPoint    // the program's own points; fixed once the host is open
 	plugins   atomic.Pointer[roster]      // nil until the first hooks are on the bus
@@ -376,8 +375,8 @@ func (h *Host) Close() error {
 
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
-	busy := !h.guest || h.roster().uses.Load() > 0      // otherwise the pending calls are those of other projects
-	errs := make([]error, len(entries), len(entries)+1) // each goroutine owns one element
+	busy := !h.setup().guest || h.roster().uses.Load() > 0 // otherwise the pending calls are those of other projects
+	errs := make([]error, len(entries), len(entries)+1)    // each goroutine owns one element
 	watch := h.stopWatch(entries)
 	var closing sync.WaitGroup
 	for i, e := range entries {
@@ -392,7 +391,7 @@ func (h *Host) shutdown() error {
 		}
 	}
 	closing.Wait()
-	if !h.guest {
+	if !h.setup().guest {
 		errs = append(errs, h.procs.Close())
 	}
 	return errors.Join(errs...)
@@ -402,7 +401,7 @@ func (h *Host) shutdown() error {
 // closed when it is no longer used, reports nothing: no command waits for that.
 func (h *Host) stopWatch(entries []*entry) *startWatch {
 	watch := &startWatch{tell: h.setup().OnStopping}
-	if h.guest {
+	if h.setup().guest {
 		watch.tell = nil
 	}
 	for _, e := range entries {
