@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // notesManifest and notesScript are a kaged plugin that answers with the config it was started
@@ -191,6 +193,39 @@ func TestKnobsSetAtOnce(t *testing.T) {
 	all.Wait()
 	if got := n.given(host); got != `{"header":"Hi","level":2,"mode":"fast"}` {
 		t.Errorf("the plugin got the config %s", got)
+	}
+}
+
+// TestAKnobAndARefresh: a plugin that is opened again after a knob was set gets the new value.
+func TestAKnobAndARefresh(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	host := n.open()
+	for rule, refresh := range map[string]func() error{
+		"restart": func() error { return host.Restart(t.Context(), "notes") },
+		"reload": func() error {
+			n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/more"), t.Name())
+			return host.Reload(t.Context(), nil)
+		},
+	} {
+		value := strconv.Itoa(len(rule))
+		set := make(chan error, 1)
+		go func() {
+			change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage(value)})
+			if err == nil && !change.Restarted {
+				err = errors.New("not restarted")
+			}
+			set <- err
+		}()
+		eventually.True(t, "the file is changed", func() bool { return strings.Contains(n.read(n.config), "level = "+value) })
+		if err := refresh(); err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+		if err := <-set; err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+		if got := n.given(host); got != `{"level":`+value+`}` {
+			t.Errorf("%s: the plugin got the config %s", rule, got)
+		}
 	}
 }
 

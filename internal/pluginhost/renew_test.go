@@ -22,12 +22,13 @@ func (c *counting) Reconfigure(context.Context, dialect.Settings) error { c.time
 // later change causes another.
 func TestChangesAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &setup{config: config.Default(), secrets: &config.Secrets{}}
+		s := &setup{Options: Options{Dirs: []string{}}, config: config.Default(), secrets: &config.Secrets{}}
 		s.configs.Store(&pluginConfigs{user: config.Default(), project: &config.Project{}})
 		h := &Host{closed: make(chan struct{})}
 		h.current.Store(s)
 		plugin := &counting{}
 		e := &entry{plugin: plugin}
+		h.plugins.Store(&roster{entries: []*entry{e}})
 		first := h.renewals.join(h, e)
 		time.Sleep(together - time.Millisecond)
 		if second := h.renewals.join(h, e); second != first {
