@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -225,7 +226,11 @@ func TestAPlaceThatBecomesFree(t *testing.T) {
 	gone := &project{root: filepath.Join(h.home, "gone"), ready: make(chan struct{}), users: 1}
 	p.sets[gone.root] = gone
 	b := repository(t, "b")
-	_, freed, err := p.try(t.Context(), b)
+	at, err := os.Stat(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, freed, err := p.try(t.Context(), b, at)
 	if err != nil || freed == nil {
 		t.Fatalf("a second project beside one that is being opened: %v", err)
 	}
@@ -349,6 +354,37 @@ func TestADirectoryThatIsGone(t *testing.T) {
 	}
 	if got := s.do("DELETE", "/session/"+id, ""); got.status >= 300 {
 		t.Errorf("the session cannot be deleted: %d %s", got.status, got.body)
+	}
+}
+
+// TestADirectoryThatIsMadeAgain checks that plugins work in the directory that has the project's
+// path now, and that those in the removed one go on until their last event has ended.
+func TestADirectoryThatIsMadeAgain(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", strings.ReplaceAll(where, "'$PWD'", "'$(cat mark 2>&1)'"))
+	c := h.open("")
+	dir := filepath.Join(t.TempDir(), "again")
+	var old *pluginhost.Host
+	for _, mark := range []string{"one", "two"} {
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "mark"), []byte(mark), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.enhanced(c, dir); !strings.Contains(got, "at "+mark) {
+			t.Errorf("in the directory %s: %s", mark, got)
+		}
+		if old != nil {
+			if _, err := old.Fire(t.Context(), hook.PromptContext, nil); err != nil {
+				t.Errorf("plugins that are in use: %v", err)
+			}
+			continue
+		}
+		host, done, err := c.projects.in(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old = host
+		defer eventually.True(t, "the old ones are closed", func() bool { _, err := host.Fire(t.Context(), hook.PromptContext, nil); return err != nil })
+		defer done()
 	}
 }
 
