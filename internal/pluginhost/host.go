@@ -364,8 +364,8 @@ func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
-		h.renewals.all.Wait() // each ends when the host is closed
-		h.refreshMu.Lock()    // wait for a refresh in progress, so that its plugins are closed too
+		h.renewals.close()
+		h.refreshMu.Lock() // wait for a refresh in progress, so that its plugins are closed too
 		defer h.refreshMu.Unlock()
 		h.retiring.Wait() // they do not wait for events any longer, because h.closed is closed
 		err = h.shutdown()

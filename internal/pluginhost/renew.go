@@ -22,9 +22,18 @@ type renewal struct {
 
 // renewals holds the waiting restarts, by plugin.
 type renewals struct {
-	mu      sync.Mutex // protects waiting
+	mu      sync.Mutex // protects the fields below, and adding to all
 	waiting map[*entry]*renewal
+	closed  bool
 	all     sync.WaitGroup // the goroutines that restart
+}
+
+// close waits for the restarts in progress, which end when the host is closed. No other begins.
+func (rs *renewals) close() {
+	rs.mu.Lock()
+	rs.closed = true
+	rs.mu.Unlock()
+	rs.all.Wait()
 }
 
 // Reconfigure reads the config of all plugins again. It restarts one plugin with its new config, if
@@ -65,6 +74,11 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 		return r
 	}
 	r := &renewal{done: make(chan struct{})}
+	if rs.closed {
+		r.err = ErrClosed
+		close(r.done)
+		return r
+	}
 	if rs.waiting == nil {
 		rs.waiting = make(map[*entry]*renewal)
 	}

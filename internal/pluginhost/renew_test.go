@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +48,10 @@ func TestChangesAreTakenTogether(t *testing.T) {
 		if <-last.done; last.err == nil || plugin.times != 2 {
 			t.Errorf("a host that is closed: %v, %d restarts", last.err, plugin.times)
 		}
-		h.renewals.all.Wait()
+		h.renewals.close()
+		late := h.renewals.join(h, e)
+		if <-late.done; !errors.Is(late.err, ErrClosed) {
+			t.Errorf("after the end: %v", late.err)
+		}
 	})
 }
