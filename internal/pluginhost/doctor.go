@@ -52,7 +52,7 @@ func (h *Host) Doctor() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
 	now := h.roster()
 	for _, e := range now.entries {
-		findings = append(findings, examine(e)...)
+		findings = append(findings, h.examine(e)...)
 		findings = append(findings, h.examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
@@ -85,9 +85,9 @@ func (h *Host) Doctor() []Finding {
 }
 
 // examine lists the problems of one plugin.
-func examine(e *entry) []Finding {
+func (h *Host) examine(e *entry) []Finding {
 	var findings []Finding
-	problems, warnings := e.problems()
+	problems, warnings := h.problems(e)
 	for _, p := range problems {
 		findings = append(findings, finding(SeverityError, e, e.found.Dialect, p))
 	}

@@ -42,7 +42,6 @@ type Host struct {
 	current   atomic.Pointer[setup] // [Host.Reload] replaces it
 	procs     *proc.Group
 	tallies   *tallies
-	guest     bool // processes and storage belong to another host, which ends them
 	bus       hook.Bus
 	ownPoints map[hook.Point]*ownPoint    // the program's own points; fixed once the host is open
 	plugins   atomic.Pointer[roster]      // nil until the first hooks are on the bus
@@ -365,8 +364,8 @@ func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
-		h.renewals.all.Wait() // each ends when the host is closed
-		h.refreshMu.Lock()    // wait for a refresh in progress, so that its plugins are closed too
+		h.renewals.close()
+		h.refreshMu.Lock() // wait for a refresh in progress, so that its plugins are closed too
 		defer h.refreshMu.Unlock()
 		h.retiring.Wait() // they do not wait for events any longer, because h.closed is closed
 		err = h.shutdown()
@@ -376,12 +375,13 @@ func (h *Host) Close() error {
 
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
-	errs := make([]error, len(entries), len(entries)+1) // each goroutine owns one element
+	busy := !h.setup().guest || h.roster().uses.Load() > 0 // otherwise the pending calls are those of other projects
+	errs := make([]error, len(entries), len(entries)+1)    // each goroutine owns one element
 	watch := h.stopWatch(entries)
 	var closing sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
-			if n := e.tally.Pending.Load(); n > 0 {
+			if n := e.tally.Pending.Load(); n > 0 && busy {
 				h.setup().Logger.Warn("the plugin is closed while calls to it are pending", "plugin", e.info.Name, "dialect", e.found.Dialect, "calls", n)
 			}
 			closing.Go(func() {
@@ -391,7 +391,7 @@ func (h *Host) shutdown() error {
 		}
 	}
 	closing.Wait()
-	if !h.guest {
+	if !h.setup().guest {
 		errs = append(errs, h.procs.Close())
 	}
 	return errors.Join(errs...)
@@ -401,7 +401,7 @@ func (h *Host) shutdown() error {
 // closed when it is no longer used, reports nothing: no command waits for that.
 func (h *Host) stopWatch(entries []*entry) *startWatch {
 	watch := &startWatch{tell: h.setup().OnStopping}
-	if h.guest {
+	if h.setup().guest {
 		watch.tell = nil
 	}
 	for _, e := range entries {

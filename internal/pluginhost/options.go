@@ -160,6 +160,7 @@ type setup struct {
 	secrets     *config.Secrets
 	configs     atomic.Pointer[pluginConfigs] // the config of plugins
 	projectRoot string
+	guest       bool              // of a host that another host has opened: see [Host.In]
 	project     projectCache      // the state of the project's plugins
 	trust       *trust.Keeper     // patchbay.lock
 	dialects    []dialect.Dialect // all of them; each is one value for the life of the host

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/trust"
@@ -154,6 +155,12 @@ func (h *Host) examineProject() []Finding {
 		add(severity, status.Plugins(), problem, fix)
 	}
 	findings = append(findings, h.fromProject(status)...)
+	if wrong, ok := errors.AsType[*config.Error](s.configs.Load().unread); ok {
+		for _, p := range wrong.Problems {
+			findings = append(findings, finding(SeverityError, nil, "", dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column,
+				Message: projectStays + ": " + p.Message, Fix: p.Fix}))
+		}
+	}
 	store := projectfiles.In(s.dirs)
 	if !store.ReadsConfig(status.Root) {
 		if _, err := os.Stat(s.projectFile()); err == nil {

@@ -29,8 +29,9 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 	}
 	h.checkFiles(ctx)
 	before := h.setup()
-	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects}
+	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects, guest: before.guest}
 	next.Files = read
+	next.configs.Store(before.configs.Load())
 	if err := next.load(); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -515,19 +516,20 @@ func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	}
 }
 
-// TestAFileThatMayBeReadAndIsNotThere: doctor warns of a granted path that does not exist.
-func TestAFileThatMayBeReadAndIsNotThere(t *testing.T) {
+// TestGrantsOfWhatIsNotThere: doctor warns of granted files and programs that do not exist.
+func TestGrantsOfWhatIsNotThere(t *testing.T) {
 	h := confinable(t)
 	h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\nread -r line\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":\"scaf\"}}'\ncat\n", 0o755)
 	h.write("there", "", 0o644)
-	h.config(fmt.Sprintf("[plugins.scaf]\ncapabilities = [\"read:fs:%[1]s/there\", \"read:fs:%[1]s/nowhere\"]\n", h.home))
+	h.config(fmt.Sprintf("[plugins.scaf]\ncapabilities = [\"read:fs:%[1]s/there\", \"read:fs:%[1]s/nowhere\", \"exec:sh:/bin/sh\", \"exec:jk:/usr/bin/jk\"]\n", h.home))
 	var found []string
 	for _, f := range h.open().Doctor() {
-		if strings.Contains(f.Problem, "no such file or directory") {
+		if f.Severity == pluginhost.SeverityWarning {
 			found = append(found, f.Problem)
 		}
 	}
-	if len(found) != 1 || !strings.Contains(found[0], "read:fs:"+h.home+"/nowhere: ") {
+	want := []string{"read:fs:" + h.home + "/nowhere: there is no such file or directory", "exec:jk:/usr/bin/jk: there is no such program"}
+	if !slices.Equal(found, want) {
 		t.Errorf("found %q", found)
 	}
 }

@@ -188,7 +188,7 @@ func (s *search) addEntry(x sighting) {
 // needed.
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
-	if known := s.before.at(x.found); known != nil && !known.mustReopen(now) && (s.now.closed || !known.hasTakenName(s.now.names)) &&
+	if known := s.before.at(x.found); known != nil && !known.mustReopen(now) && (s.now.closed || !known.hasWrongName(s.now.names)) &&
 		s.hidden(known.names) == known.hidden && (!s.again || !s.outdated(known, x, now)) {
 		return known
 	}
@@ -206,11 +206,19 @@ func (s *search) entry(x sighting) *entry {
 	return e
 }
 
-// hasTakenName reports whether a running plugin has a name that is now the name of another plugin's
-// place.
-func (e *entry) hasTakenName(names census) bool {
+// hasWrongName reports whether a running plugin has a name that is now the name of another plugin's
+// place, or lacks the name that it calls itself, which no other place has any more.
+func (e *entry) hasWrongName(names census) bool {
+	if e.plugin == nil {
+		return false
+	}
 	_, taken := names.claimed(e.info.Name, e.names)
-	return e.plugin != nil && taken
+	_, reloads := e.plugin.(dialect.Reloader)
+	if taken || !reloads || e.named || e.found.Project != "" || e.info.Called == "" {
+		return taken
+	}
+	_, taken = names.claimed(e.info.Called, e.names)
+	return !taken
 }
 
 // at returns the entry of a found plugin, or nil.
@@ -349,7 +357,7 @@ func (h *Host) configure(e *entry, names census) {
 	}
 	e.settings.Grants, e.settings.Withheld, e.settings.Listed = grants, withheld, h.listed(e)
 	if err == nil {
-		h.dropUnfitProjectConfig(e)
+		e.settings = h.fitting(e, e.settings)
 	}
 }
 

@@ -56,10 +56,7 @@ func (p *planner) recordExec(g capability.Capability) error {
 	if err := p.origins.check(w); err != nil && !p.opts.ReadAll {
 		return fmt.Errorf("%s: %w", g, err)
 	}
-	switch {
-	case !w.exists():
-		p.note("%s: there is no such program; the plugin runs without it", g)
-	case !p.origins.leavesOwnFiles(w) && !withinAny(w.end, p.origins.own):
+	if w.exists() && !p.origins.leavesOwnFiles(w) && !withinAny(w.end, p.origins.own) {
 		p.origins.named = append(p.origins.named, w)
 		p.origins.addChosenLinks(w)
 	}

@@ -218,8 +218,10 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	if err := json.Unmarshal(result, &about); err != nil {
 		return hook.Failure(hook.Garbled, fmt.Errorf("the runner's description of %s: %w", p.path, err))
 	}
-	if taken(about.Name, p.path) {
-		about.Name = stem(p.path) // a sandboxed interpreter cannot see the other file
+	// A sandboxed interpreter cannot see the other file, and one that loaded this file before may
+	// remember what was there then.
+	if about.Name = about.Called; taken(about.Called, p.path) {
+		about.Name = stem(p.path)
 	}
 	p.note(append(about.oddities(), about.misnamed(p.path)...))
 	first := p.take(file, about)
@@ -239,7 +241,7 @@ func taken(name, path string) bool {
 		return false
 	}
 	info, err := os.Stat(other)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() || dialect.LeadsNowhere(other)
 }
 
 // take stores a description, and reports whether it is the first.
