@@ -231,6 +231,11 @@ func longLinesBecomeSmall(t *testing.T, width, height int) {
 func TestATallLivePartInATerminalThatBecomesSmall(t *testing.T) {
 	lower := [][2]int{{200, 12}, {200, 50}, {200, 6}, {200, 50}}
 	small := append(lower, [][2]int{{80, 24}, {40, 24}, {100, 50}, {50, 16}, {200, 50}}...)
+	table := func(term *terminal) {
+		term.openGate()
+		term.sees("cell 040", "tokens in")
+		term.await("every row, once", term.joined, onceIn(numbered("cell %03d", 41)))
+	}
 	question := func(term *terminal) {
 		term.keys("y")
 		term.sees("It is written.")
@@ -246,11 +251,8 @@ func TestATallLivePartInATerminalThatBecomesSmall(t *testing.T) {
 	}{
 		{"a question on a fresh screen", true, lower, []string{"overwrite", "Enter"}, "Write this file?", question},
 		{"a question", false, small, []string{"overwrite", "Enter"}, "Write this file?", question},
-		{"a table", false, small, []string{"table", "Enter"}, "cell 039", func(term *terminal) {
-			term.openGate()
-			term.sees("cell 040", "tokens in")
-			term.await("every row, once", term.joined, onceIn(numbered("cell %03d", 41)))
-		}},
+		{"a table on a fresh screen", true, lower, []string{"table", "Enter"}, "cell 039", table},
+		{"a table", false, small, []string{"table", "Enter"}, "cell 039", table},
 		{"a table, while the user writes", false, small, []string{"table", "Enter", "one", "C-j", "two"}, "two", func(term *terminal) {
 			term.keys("C-c")
 			term.sees("interrupted after")
