@@ -178,7 +178,7 @@ func (t *turn) doing() string {
 		return "finishing"
 	case t.held > 0:
 		return "answering: " + thousands(t.held) + " characters, shown once plugins have seen them"
-	case len(t.stream.text) > 0:
+	case t.stream.scrolled != "" || len(t.stream.text) > 0:
 		return "answering"
 	}
 	return "thinking"
