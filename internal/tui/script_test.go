@@ -122,9 +122,10 @@ func (c *scripted) Send(ctx context.Context, text string, observe func(chat.Even
 	return result, err
 }
 
-func (c *scripted) Shell(ctx context.Context, line string) (string, error) {
+func (c *scripted) Shell(ctx context.Context, line string, progress func(string)) (string, error) {
 	switch line {
 	case "hang":
+		progress("one\ntwo\nthree\nfour\n")
 		<-ctx.Done()
 		return "", ctx.Err()
 	case "long":

@@ -134,6 +134,9 @@ func (s *screen) live(room space) []string {
 		}
 	} else if s.busy != "" {
 		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))
+		if s.running != nil {
+			rest = append(rest, s.running.lines(s.look)...)
+		}
 	}
 	if len(s.questions) > 0 && len(rest) == 2 {
 		rest = rest[:1] // no tool runs: one empty line is enough
