@@ -45,6 +45,7 @@ type screen struct {
 	busy      string              // what else is running, such as a compaction; "": nothing
 	busySince time.Time
 	stopBusy  context.CancelFunc // nil: nothing is running
+	running   *running           // with busy: a command of the user; nil: something else
 
 	usage   model.Usage // of all turns here
 	context contextSize
