@@ -248,13 +248,6 @@ func (s *Session) targets() []Target {
 	return list
 }
 
-// Targets returns what can be sent to the plugin; none if it does not work.
-func (s *Session) Targets() []Target {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.targets()
-}
-
 // Last returns the last command that was sent; false if there is none.
 func (s *Session) Last() (Command, bool) {
 	s.mu.Lock()

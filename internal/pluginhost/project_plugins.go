@@ -227,6 +227,3 @@ func (h *Host) warnOfProject() {
 	h.warned[problem] = true
 	h.setup().Logger.Warn(problem, "project", status.Root, "fix", fix, dialect.FindingKey, true)
 }
-
-// ProjectStatus returns the state of the plugins of the host's project.
-func (h *Host) ProjectStatus() projectfiles.Status { return h.setup().projectStatus() }
