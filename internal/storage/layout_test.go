@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
 // TestTheEarlierLayoutIsMoved: keys of the earlier layout are found, count as usage, and are moved
@@ -37,7 +38,7 @@ func TestTheEarlierLayoutIsMoved(t *testing.T) {
 	for range 2 { // processes
 		s := New(func(context.Context) (engine.Store, error) { return e, nil })
 		notes := s.Plugin("notes", Quota{})
-		if keys := list(t, notes, ""); !reflect.DeepEqual(keys, []string{"a", "b/c\x00d"}) {
+		if keys := entrytest.List(t, notes, ""); !reflect.DeepEqual(keys, []string{"a", "b/c\x00d"}) {
 			t.Errorf("notes keeps %q", keys)
 		}
 		wantExact(t, notes)
@@ -92,11 +93,11 @@ func TestListAsksOnlyForItsOwnKeys(t *testing.T) {
 	r := read{e, make(map[string]int), make(map[string]int)}
 	s := New(func(context.Context) (engine.Store, error) { return r, nil })
 	for i := range 20 {
-		put(t, s.Plugin("notes2", Quota{}), fmt.Sprint(i), "1")
+		entrytest.Put(t, s.Plugin("notes2", Quota{}), fmt.Sprint(i), "1")
 	}
-	put(t, s.Plugin("notes", Quota{}), "x/a", "1")
+	entrytest.Put(t, s.Plugin("notes", Quota{}), "x/a", "1")
 	clear(r.keys)
-	if keys := list(t, s.Plugin("notes", Quota{}), "x"); !reflect.DeepEqual(keys, []string{"x/a"}) {
+	if keys := entrytest.List(t, s.Plugin("notes", Quota{}), "x"); !reflect.DeepEqual(keys, []string{"x/a"}) {
 		t.Errorf("%q", keys)
 	}
 	if !reflect.DeepEqual(r.keys, map[string]int{"notes/x": 1}) || len(r.values) != 0 {
