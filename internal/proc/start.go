@@ -2,10 +2,10 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -106,20 +106,9 @@ func (s *Spec) check() error {
 		return nil
 	}
 	if err := s.Check(); err != nil {
-		return &program.StartError{Path: s.Path, Why: err.Error(), Fix: fixOf(err), Err: err}
+		return &program.StartError{Path: s.Path, Why: err.Error(), Fix: fixes.Of(err), Err: err}
 	}
 	return nil
-}
-
-// fixOf returns the fix that an error names, if any.
-func fixOf(err error) string {
-	if f, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		return f.Fix()
-	}
-	return ""
 }
 
 // spawn creates a process. It takes the descriptors for it, which are given back when the process
