@@ -210,7 +210,7 @@ func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	switch {
 	case e == nil:
 		return Verdict{State: New, Err: k.unknown(p)}
-	case digestOf(e.Files) != digest:
+	case Digest(e.Files) != digest:
 		v := Verdict{State: Changed, Entry: e, Withheld: withheld(e, p)}
 		if now, err := Take(p.Roots); err == nil {
 			v.Changes = Compare(e.Files, now)
@@ -238,7 +238,7 @@ const minAge = 2 * time.Second
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)
-		return digestOf(files), err
+		return Digest(files), err
 	}
 	stamp, newest, err := stampOf(p.Roots)
 	if err != nil {
@@ -252,7 +252,7 @@ func (k *Keeper) digest(p Plugin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	digest := digestOf(files)
+	digest := Digest(files)
 	if time.Since(newest) > minAge { // otherwise it may change again without a new time
 		k.cache.put(key, stamp, digest)
 	}
