@@ -7,21 +7,14 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
 // TestTheEarlierLayoutIsMoved: keys of the earlier layout are found, count as usage, and are moved
 // once.
 func TestTheEarlierLayoutIsMoved(t *testing.T) {
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := embedded.Engine(t, t.TempDir())
 	bucket, err := e.Bucket(t.Context(), engine.BucketConfig{Name: "storage"})
 	if err != nil {
 		t.Fatal(err)
@@ -85,11 +78,7 @@ func (b readBucket) Values(ctx context.Context, prefix string) ([]engine.Value, 
 // TestListAsksOnlyForItsOwnKeys: List asks the engine only for keys below the plugin's name, and
 // for no values. TestKeysReadNoValues of internal/engine checks what the engine sends.
 func TestListAsksOnlyForItsOwnKeys(t *testing.T) {
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := embedded.Engine(t, t.TempDir())
 	r := read{e, make(map[string]int), make(map[string]int)}
 	s := New(func(context.Context) (engine.Store, error) { return r, nil })
 	for i := range 20 {

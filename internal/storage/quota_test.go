@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/entry"
 	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
@@ -74,11 +75,7 @@ func (b countedBucket) Sizes(ctx context.Context, prefix string) ([]engine.Size,
 }
 
 func TestPutListsNoKeys(t *testing.T) {
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := embedded.Engine(t, t.TempDir())
 	var listed atomic.Int64
 	reopen := func() *Store {
 		return New(func(context.Context) (engine.Store, error) { return counted{e, &listed}, nil })
@@ -173,15 +170,7 @@ func TestProcessesShareOneLimit(t *testing.T) {
 	dir := t.TempDir()
 	var buckets []Bucket
 	for range 3 {
-		e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		e := embedded.Engine(t, dir)
 		buckets = append(buckets, New(func(context.Context) (engine.Store, error) { return e, nil }).Plugin("notes", Quota{Bytes: 5000, Keys: 20}))
 	}
 	var work sync.WaitGroup
