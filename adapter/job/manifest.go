@@ -127,8 +127,8 @@ type Network struct {
 	Hosts      []string // if Restricted and empty: no host is allowed
 }
 
-// AllowsPlugin reports whether the manifest may name a plugin.
-func (s Security) AllowsPlugin(name string) bool {
+// allowsPlugin reports whether the manifest may name a plugin.
+func (s Security) allowsPlugin(name string) bool {
 	return len(s.AllowedPlugins) == 0 || slices.Contains(s.AllowedPlugins, name)
 }
 

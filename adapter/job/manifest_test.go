@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 
 // TestEveryKey: each key of docs/jobs.md sets its field.
 func TestEveryKey(t *testing.T) {
-	m, err := Load(filepath.Join("testdata", "full.toml"))
+	m, err := load(filepath.Join("testdata", "full.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,8 +93,8 @@ func (t *KeptTrace) Began() time.Time { return t.Time.Add(-t.Took()) }
 // Took returns how long all plugins took together.
 func (t *KeptTrace) Took() time.Duration { return t.Outcome.Took() }
 
-// ReadTrace decodes an event of the journal.
-func ReadTrace(e *journal.Event) (KeptTrace, error) {
+// readTrace decodes an event of the journal.
+func readTrace(e *journal.Event) (KeptTrace, error) {
 	t := KeptTrace{}
 	if err := json.Unmarshal(e.Data, &t); err != nil {
 		return t, fmt.Errorf("trace %d: %w", e.Sequence, err)
@@ -150,7 +150,7 @@ func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before ui
 			if events[i].Time.Before(q.Since) {
 				return nil
 			}
-			t, err := ReadTrace(&events[i])
+			t, err := readTrace(&events[i])
 			if err == nil && q.wants(&t) && !f(&t) {
 				return nil
 			}
@@ -184,5 +184,5 @@ func FindTrace(ctx context.Context, j *journal.Journal, id uint64) (KeptTrace, e
 	if len(events) == 0 || events[0].Sequence != id {
 		return KeptTrace{}, fmt.Errorf("%w: %d", ErrNoTrace, id)
 	}
-	return ReadTrace(&events[0])
+	return readTrace(&events[0])
 }
