@@ -107,7 +107,7 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	if err != nil {
 		return nil, err
 	}
-	return f.fire(ctx, takingPart(ctx, b.Hooks(p)), payload)
+	return f.fire(ctx, takingPart(ctx, b.Hooks(p)))
 }
 
 // Ask sends one event to the hook h alone, as if no other plugin were there. It is meant for
@@ -117,7 +117,7 @@ func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outco
 	if err != nil {
 		return nil, err
 	}
-	return f.fire(ctx, []*Hook{h}, payload)
+	return f.fire(ctx, []*Hook{h})
 }
 
 // firing validates the point and the payload of an event, and returns the event ready to be fired.
@@ -133,17 +133,14 @@ func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 	return &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object, raw: payload}, out: Outcome{Point: p, Verdict: Continue}}, nil
 }
 
-// fire calls the given hooks. payload is the event's payload as the caller passed it.
-func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessage) (*Outcome, error) {
+// fire calls the given hooks.
+func (f *firing) fire(ctx context.Context, hooks []*Hook) (*Outcome, error) {
 	f.out.Steps = f.room[:0]
 	if len(hooks) > len(f.room) {
 		f.out.Steps = make([]Step, 0, len(hooks)) // allocated in full: pointers to its steps must stay valid
 	}
 	err := f.run(ctx, hooks)
-	f.out.Payload = payload
-	if !f.event.Payload.Is(payload) {
-		f.out.Payload = f.event.Payload.JSON()
-	}
+	f.out.Payload = f.event.Encode(f.event.Payload)
 	return &f.out, err
 }
 
