@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,10 +28,7 @@ type Records struct {
 // OpenRecords opens sessions and journal without plugins and model. The engine may be shared with a
 // running daemon.
 func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error) {
-	c := &Core{log: o.Host.Logger}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := &Core{log: cmp.Or(o.Host.Logger, slog.New(slog.DiscardHandler))}
 	if _, err := c.configure(&o); err != nil {
 		return nil, nil, err
 	}

@@ -95,9 +95,7 @@ func NewDispatch(o DispatchOptions) *Dispatch {
 	if o.Limiter == nil {
 		o.Limiter = NewLimiter(InMemory(), nil)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Waiting = cmp.Or(o.Waiting, 256)
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	d := &Dispatch{o: o, slots: make(chan struct{}, cmp.Or(o.Parallel, 8)), queues: make(map[string][]queuedMessage)}

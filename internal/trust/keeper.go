@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,9 +81,7 @@ type Keeper struct {
 
 // NewKeeper returns a keeper of the lock. [Keeper.Read] reads it.
 func NewKeeper(o Options) *Keeper {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	k := &Keeper{o: o, cache: newCache(o.Cache, o.Log)}
 	k.first = sync.OnceValue(func() error {
 		if o.Policy == Off {
