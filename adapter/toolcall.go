@@ -196,7 +196,7 @@ func (c *ToolCall) refused(out *hook.Outcome) *ToolResult {
 // answered returns a plugin's answer instead of the tool's. An answer without a result is a
 // refusal.
 func (c *ToolCall) answered(out *hook.Outcome, fields hook.Object) *ToolResult {
-	if Missing(fields.Get("result")) {
+	if rawjson.Missing(fields.Get("result")) {
 		return c.refused(out)
 	}
 	c.ResolvedBy = &out.By
@@ -259,11 +259,8 @@ func Plain(fields hook.Object, name string) string {
 	if text, ok := rawjson.Unquote(v); ok {
 		return text
 	}
-	if Missing(v) {
+	if rawjson.Missing(v) {
 		return ""
 	}
 	return string(v)
 }
-
-// Missing reports whether a field of a payload has no value.
-func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
@@ -163,7 +164,7 @@ func refused(out *hook.Outcome, err error) *refusal {
 		return &refusal{out.Reason, cmp.Or(out.Suggest, refusalFix(out))}
 	case err != nil:
 		fix := fixOf(err)
-		return &refusal{strings.TrimSuffix(err.Error(), "; "+fix), fix}
+		return &refusal{fixes.Without(err.Error(), fix), fix}
 	}
 	return nil
 }
@@ -180,9 +181,8 @@ func refusalFix(out *hook.Outcome) string {
 // fixOf returns the fix that err suggests, or else the fix for a failed call to a plugin. It
 // returns "" if there is none.
 func fixOf(err error) string {
-	var e interface{ Fix() string }
-	if errors.As(err, &e) {
-		return e.Fix()
+	if fix := fixes.Of(err); fix != "" {
+		return fix
 	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
@@ -279,7 +279,7 @@ func (r *Attempt) addSinkError(who string, out *hook.Outcome, err error) {
 		return
 	}
 	fix := fixOf(err)
-	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
+	r.Sinks, r.SinkFixes = append(r.Sinks, who+fixes.Without(err.Error(), fix)), append(r.SinkFixes, fix)
 }
 
 // SinkErrors returns the errors of the sinks that failed, each with its fix. A run that an earlier

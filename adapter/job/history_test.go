@@ -7,22 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
 // openStore returns a store on its own engine.
 func openStore(t *testing.T) (*Store, *parts) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := embedded.Engine(t, t.TempDir())
 	s := NewStore(e)
 	p, err := s.parts(t.Context())
 	if err != nil {

@@ -104,15 +104,10 @@ func (n Notifier) String() string { return "notifier " + n.At.Key + " (" + strin
 // A Driver says how a notifier reaches people.
 type Driver string
 
-// The drivers. All but DriverPlugin are built in; see docs/jobs.md, "Notifiers".
+// The drivers that need rules of their own. Package notify lists all but DriverPlugin.
 const (
-	DriverDesktop  Driver = "desktop"
-	DriverIMessage Driver = "imessage"
-	DriverSlack    Driver = "slack"
-	DriverNtfy     Driver = "ntfy"
-	DriverPushover Driver = "pushover"
-	DriverTelegram Driver = "telegram"
-	DriverPlugin   Driver = "plugin"
+	DriverDesktop Driver = "desktop"
+	DriverPlugin  Driver = "plugin"
 )
 
 // Security is the [security] table: what the agent may do. An empty list restricts nothing, as in
@@ -132,8 +127,8 @@ type Network struct {
 	Hosts      []string // if Restricted and empty: no host is allowed
 }
 
-// AllowsPlugin reports whether the manifest may name a plugin.
-func (s Security) AllowsPlugin(name string) bool {
+// allowsPlugin reports whether the manifest may name a plugin.
+func (s Security) allowsPlugin(name string) bool {
 	return len(s.AllowedPlugins) == 0 || slices.Contains(s.AllowedPlugins, name)
 }
 

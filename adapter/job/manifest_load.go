@@ -24,9 +24,9 @@ const manifestFile = "agent.toml"
 // a directory with thousands of entries was configured by mistake.
 const maxAgents = 1000
 
-// Load reads and checks the manifest at path. If the manifest is wrong, the error is one
+// load reads and checks the manifest at path. If the manifest is wrong, the error is one
 // [*document.Error] with all problems.
-func Load(path string) (*Manifest, error) {
+func load(path string) (*Manifest, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func LoadDirs(dirs []string) Loaded {
 	l := Loaded{Broken: broken}
 	taken := make(map[string]*Manifest, len(paths))
 	for _, path := range paths {
-		m, err := Load(path)
+		m, err := load(path)
 		if err == nil && taken[m.Agent.Name] != nil {
 			by := taken[m.Agent.Name]
 			if filepath.Dir(by.Dir) != filepath.Dir(m.Dir) {

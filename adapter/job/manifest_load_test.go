@@ -178,7 +178,7 @@ func TestLoadDirsFollowsLinks(t *testing.T) {
 func TestLoad(t *testing.T) {
 	t.Run("a missing file is a problem with its path", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), manifestFile)
-		_, err := Load(path)
+		_, err := load(path)
 		var e *document.Error
 		if !errors.As(err, &e) || e.Problems[0].File != path || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("got %v", err)
@@ -188,7 +188,7 @@ func TestLoad(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("there is no such device")
 		}
-		if _, err := Load(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := load(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -196,7 +196,7 @@ func TestLoad(t *testing.T) {
 		dir := t.TempDir()
 		var prints []string
 		for _, name := range []string{"a", "b", "a"} {
-			m, err := Load(writeAgent(t, dir, name))
+			m, err := load(writeAgent(t, dir, name))
 			if err != nil {
 				t.Fatal(err)
 			}

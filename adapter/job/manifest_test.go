@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 
 // TestEveryKey: each key of docs/jobs.md sets its field.
 func TestEveryKey(t *testing.T) {
-	m, err := Load(filepath.Join("testdata", "full.toml"))
+	m, err := load(filepath.Join("testdata", "full.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,15 +95,15 @@ func TestEveryKey(t *testing.T) {
 		FilesystemWritable: []string{filepath.Join(dir, "out"), resolve(dir, "/srv/reports")},
 	})
 
-	check("the first notifier", m.Notifiers[0], Notifier{DriverIMessage, []Event{AttemptFailed, AttemptTimeout, RunRecovered, BeforeRun}, time.Hour, 0,
+	check("the first notifier", m.Notifiers[0], Notifier{"imessage", []Event{AttemptFailed, AttemptTimeout, RunRecovered, BeforeRun}, time.Hour, 0,
 		map[string]any{"to": "+15550100"}, Place{"notifiers[0]", 57, 3}})
 	settings := map[Driver]map[string]any{
-		DriverDesktop:  {"title": "t", "subtitle": "s", "sound": true, "urgency": "low", "icon": "i", "expire_ms": int64(5000)},
-		DriverSlack:    {"webhook_url": "${SLACK_HOOK}", "channel": "#alerts", "username": "u", "icon_emoji": ":robot_face:"},
-		DriverNtfy:     {"topic": "alerts", "base_url": "https://ntfy.example.com", "token": "${NTFY_TOKEN}", "priority": int64(4), "title": "t", "tags": []any{"warning", "skull"}},
-		DriverPushover: {"token": "${PUSHOVER_TOKEN}", "user": "${PUSHOVER_USER}", "priority": int64(-1), "title": "t", "base_url": "http://127.0.0.1:8080"},
-		DriverTelegram: {"bot_token": "${TELEGRAM_TOKEN}", "chat_id": int64(-1001), "parse_mode": "HTML", "disable_notification": true, "base_url": "https://telegram.example.com"},
-		DriverPlugin:   {"name": "notify-relay", "config": map[string]any{"room": "ops"}},
+		DriverDesktop: {"title": "t", "subtitle": "s", "sound": true, "urgency": "low", "icon": "i", "expire_ms": int64(5000)},
+		"slack":       {"webhook_url": "${SLACK_HOOK}", "channel": "#alerts", "username": "u", "icon_emoji": ":robot_face:"},
+		"ntfy":        {"topic": "alerts", "base_url": "https://ntfy.example.com", "token": "${NTFY_TOKEN}", "priority": int64(4), "title": "t", "tags": []any{"warning", "skull"}},
+		"pushover":    {"token": "${PUSHOVER_TOKEN}", "user": "${PUSHOVER_USER}", "priority": int64(-1), "title": "t", "base_url": "http://127.0.0.1:8080"},
+		"telegram":    {"bot_token": "${TELEGRAM_TOKEN}", "chat_id": int64(-1001), "parse_mode": "HTML", "disable_notification": true, "base_url": "https://telegram.example.com"},
+		DriverPlugin:  {"name": "notify-relay", "config": map[string]any{"room": "ops"}},
 	}
 	for _, n := range m.Notifiers[1:] {
 		check(n.String(), n.Settings, settings[n.Driver])

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,10 +36,7 @@ type ReporterOptions struct {
 
 // NewReporter makes a reporter. Close it with [Reporter.Close].
 func NewReporter(o ReporterOptions) *Reporter {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: o.Logger}
+	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 }
 
 // Close waits until the queued messages are sent, at most closeTimeout.

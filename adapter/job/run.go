@@ -73,9 +73,7 @@ func (r *Runner) init() {
 		if r.clock = r.Clock; r.clock == nil {
 			r.clock = systemClock{}
 		}
-		if r.Logger == nil {
-			r.Logger = slog.New(slog.DiscardHandler)
-		}
+		r.Logger = cmp.Or(r.Logger, slog.New(slog.DiscardHandler))
 		if !r.Holder.Known() && r.Procs != nil {
 			r.Holder = lease.Self(r.Procs.Mark())
 		} else if !r.Holder.Known() {

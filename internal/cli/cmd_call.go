@@ -68,7 +68,7 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 		if err != nil {
 			return err
 		}
-		return render.JSON(a.out, orNull(result), a.screen())
+		return render.JSON(a.out, dialect.OrNull(result), a.screen())
 	})
 }
 
@@ -91,17 +91,10 @@ func checkMethod(host *pluginhost.Host, plugin, method string) error {
 }
 
 func newCallJSON(plugin, method string, result json.RawMessage, err error) callJSON {
-	out := callJSON{Plugin: plugin, Method: method, Result: orNull(result)}
+	out := callJSON{Plugin: plugin, Method: method, Result: dialect.OrNull(result)}
 	if err != nil {
 		text := err.Error()
-		out.Error, out.Result = &text, orNull(nil)
+		out.Error, out.Result = &text, dialect.OrNull(nil)
 	}
 	return out
-}
-
-func orNull(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return json.RawMessage("null")
-	}
-	return raw
 }

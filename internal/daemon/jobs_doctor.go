@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -169,7 +170,7 @@ func (x *JobExam) plugins(ctx context.Context, m *job.Manifest) []pluginhost.Fin
 	fits := true
 	for _, u := range pluginUses(m) {
 		if o := obstacleTo(x.Host, u.Plugin, u.point); o != nil {
-			findings, fits = append(findings, complain(o.severity, m, u.At, withoutFix(o, o.fix), o.fix)...), false
+			findings, fits = append(findings, complain(o.severity, m, u.At, fixes.Without(o.Error(), o.fix), o.fix)...), false
 		} else if err := x.checkConfig(ctx, u); err != nil {
 			findings = append(findings, asFinding(pluginhost.SeverityError, m.Agent.Name, configProblem(m, u, err)))
 			fits = fits && !errors.Is(err, hook.Refused)
@@ -199,8 +200,8 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 	case errors.Is(err, errors.ErrUnsupported):
 		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
-		fix := statedFix(err)
-		return complain(pluginhost.SeverityError, m, n.At, withoutFix(err, fix), cmp.Or(fix, notifierFix))
+		problem, fix := fixes.Split(err)
+		return complain(pluginhost.SeverityError, m, n.At, problem, cmp.Or(fix, notifierFix))
 	case !x.Reach && n.Driver != job.DriverDesktop: // the desktop is on this machine: no request leaves it
 		return nil
 	}

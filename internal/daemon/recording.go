@@ -24,7 +24,7 @@ func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q Trac
 		}
 		for i := range events {
 			after = events[i].Sequence
-			t, err := ReadTrace(&events[i])
+			t, err := readTrace(&events[i])
 			if err != nil || events[i].Time.Before(q.Since) || !q.wants(&t) { // skip traces that cannot be read, as lists do
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
@@ -172,17 +173,8 @@ func splitFix(err error) (message, fix string) {
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		fix = start.Fix
 	}
-	if e, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		fix = e.Fix()
-	}
-	message = err.Error()
-	if fix != "" {
-		message = strings.TrimSuffix(message, "; "+fix)
-	}
-	return message, fix
+	fix = cmp.Or(fixes.Of(err), fix)
+	return fixes.Without(err.Error(), fix), fix
 }
 
 func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {

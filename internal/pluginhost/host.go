@@ -1,7 +1,6 @@
 package pluginhost
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -274,19 +273,30 @@ func (e *entry) toolStep(name string, began time.Time, r *ToolResult, err error)
 	return s
 }
 
+// use returns a plugin that can be called. The caller calls leave when it has called the plugin.
+func (h *Host) use(plugin string) (e *entry, leave func(), err error) {
+	if h.isClosed() {
+		return nil, nil, ErrClosed
+	}
+	r := h.enter()
+	e, err = r.find(plugin)
+	if err == nil && e.plugin == nil {
+		err = e.unavailable()
+	}
+	if err != nil {
+		r.leave()
+		return nil, nil, err
+	}
+	return e, r.leave, nil
+}
+
 // CallMethod calls one of a plugin's own JSON-RPC methods.
 func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any) (json.RawMessage, error) {
-	if h.isClosed() {
-		return nil, ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
+	e, leave, err := h.use(plugin)
 	if err != nil {
 		return nil, err
 	}
-	if e.plugin == nil {
-		return nil, e.unavailable()
-	}
+	defer leave()
 	caller, ok := e.plugin.(dialect.MethodCaller)
 	if !ok {
 		return nil, fmt.Errorf("plugin %s: method %s: %w: %s plugins have no methods of their own", e.info.Name, method, ErrNotFound, e.found.Dialect)
@@ -306,17 +316,11 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 // CheckConfig returns what is wrong with a config for a plugin, without using it. If the plugin
 // cannot check configs, it returns nil.
 func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMessage) error {
-	if h.isClosed() {
-		return ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
+	e, leave, err := h.use(plugin)
 	if err != nil {
 		return err
 	}
-	if e.plugin == nil {
-		return e.unavailable()
-	}
+	defer leave()
 	if checker, ok := e.plugin.(dialect.ConfigChecker); ok {
 		return checker.CheckConfig(ctx, config)
 	}
@@ -329,17 +333,11 @@ type Command = dialect.Command
 // RunCommand runs one of a plugin's own commands. It passes the arguments unchanged and the output
 // as it arrives. Only ctx limits its time. The code is the plugin's exit code.
 func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code int, err error) {
-	if h.isClosed() {
-		return 0, ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
+	e, leave, err := h.use(plugin)
 	if err != nil {
 		return 0, err
 	}
-	if e.plugin == nil {
-		return 0, e.unavailable()
-	}
+	defer leave()
 	commander, ok := e.plugin.(dialect.Commander)
 	if !ok || !slices.Contains(e.info.Commands, c.Name) {
 		return 0, dialect.WithFix(fmt.Errorf("plugin %s: command %s: %w", plugin, c.Name, ErrNotFound), dialect.Meant(c.Name, e.info.Commands))
@@ -442,13 +440,7 @@ func encode(v any) (json.RawMessage, error) {
 	case json.RawMessage:
 		return v, nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return rawjson.Marshal(v)
 }
 
 // encodeObject is encode for arguments. nil becomes an empty object. A value that is not an object

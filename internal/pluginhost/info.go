@@ -255,14 +255,16 @@ func (h *Host) HookedBy(point hook.Point) []string {
 }
 
 // find returns the entry that a name means. It prefers a ready plugin to one that is not.
-func (h *Host) find(name string) (*entry, error) {
-	found := h.roster().meant(name)
+func (h *Host) find(name string) (*entry, error) { return h.roster().find(name) }
+
+func (r *roster) find(name string) (*entry, error) {
+	found := r.meant(name)
 	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
 		found = ready
 	}
 	switch {
 	case len(found) == 0:
-		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w", name, ErrNotFound), dialect.Meant(name, h.names()))
+		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w", name, ErrNotFound), dialect.Meant(name, r.shownNames()))
 	case len(found) > 1 && found[0].found.Dialect != found[1].found.Dialect:
 		one, two := found[0].found.Dialect, found[1].found.Dialect
 		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w: one of %s and one of %s", name, ErrAmbiguous, one, two),
@@ -311,9 +313,10 @@ func (r *roster) matching(match func(*entry) bool) []*entry {
 	return found
 }
 
-func (h *Host) names() []string {
+// shownNames returns the names of the plugins that are listed.
+func (r *roster) shownNames() []string {
 	var names []string
-	for _, e := range h.roster().entries {
+	for _, e := range r.entries {
 		names = append(names, e.info.Name, e.names.place)
 	}
 	return names

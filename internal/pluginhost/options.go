@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,9 +175,7 @@ func (o *Options) setup() (*setup, error) {
 		s.Options = *o
 	}
 	s.dialects = dialects(s.Remote)
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	if s.Environ == nil {
 		s.Environ = os.Environ()
 	}

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
@@ -211,14 +213,8 @@ func ProjectProblem(st projectfiles.Status) (problem, fix string) {
 	case projectfiles.Declined:
 		return "the project's plugins are left out: you said no to them", "if you have changed your mind: " + projectFix(st.Root)
 	case projectfiles.Refused:
-		fix := "change that, then: " + projectFix(st.Root)
-		if e, ok := errors.AsType[interface {
-			error
-			Fix() string
-		}](st.Err); ok {
-			fix = e.Fix()
-		}
-		return "the project's plugins are left out, and cannot be trusted as they are: " + st.Err.Error(), fix
+		return "the project's plugins are left out, and cannot be trusted as they are: " + st.Err.Error(),
+			cmp.Or(fixes.Of(st.Err), "change that, then: "+projectFix(st.Root))
 	}
 	return "", ""
 }
@@ -234,6 +230,3 @@ func (h *Host) warnOfProject() {
 	h.warned[problem] = true
 	h.setup().Logger.Warn(problem, "project", status.Root, "fix", fix, dialect.FindingKey, true)
 }
-
-// ProjectStatus returns the state of the plugins of the host's project.
-func (h *Host) ProjectStatus() projectfiles.Status { return h.setup().projectStatus() }

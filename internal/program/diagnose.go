@@ -91,7 +91,7 @@ func Explain(path, dir string, env []string, err error) *StartError {
 
 // notInPath returns the error for a bare name that was not found.
 func notInPath(name string, env []string) error {
-	path := lookup(env, "PATH")
+	path := Getenv(env, "PATH")
 	why := "is not in the PATH " + path
 	if path == "" {
 		why = "is a bare name, and the environment has no PATH"

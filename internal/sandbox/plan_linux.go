@@ -322,13 +322,3 @@ func without(env []string, names ...string) []string {
 		return slices.Contains(names, name)
 	})
 }
-
-// env returns the value of a variable. If it is set twice, the first one counts.
-func env(list []string, name string) string {
-	for _, v := range list {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}

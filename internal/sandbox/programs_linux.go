@@ -261,11 +261,11 @@ func (p *planner) mountShim(s start, real string, allow func(path string)) (file
 
 // insteadOfShim puts the directory of the program first in PATH. If the shim is the command itself,
 // it starts the program instead.
-func (p *planner) insteadOfShim(shim, program string) {
-	p.setEnv("PATH", filepath.Dir(program)+":"+env(p.plan.Env, "PATH"))
+func (p *planner) insteadOfShim(shim, file string) {
+	p.setEnv("PATH", filepath.Dir(file)+":"+program.Getenv(p.plan.Env, "PATH"))
 	if p.plan.Path == shim {
-		p.plan.Path, p.plan.Argv = program, slices.Clone(p.plan.Argv)
-		p.plan.Argv[0] = program
+		p.plan.Path, p.plan.Argv = file, slices.Clone(p.plan.Argv)
+		p.plan.Argv[0] = file
 	}
 }
 
@@ -342,6 +342,6 @@ func (p *planner) librariesOf(file string) {
 // shared reports whether a directory holds more than one installation: a directory of the system,
 // or one that contains the user's home.
 func (p *planner) shared(prefix string) bool {
-	home := realPath(env(p.opts.Environ, "HOME"))
+	home := realPath(program.Getenv(p.opts.Environ, "HOME"))
 	return slices.Contains([]string{"/", "/usr", "/usr/local"}, prefix) || within(home, prefix) && home != "/"
 }

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,9 +81,7 @@ type Keeper struct {
 
 // NewKeeper returns a keeper of the lock. [Keeper.Read] reads it.
 func NewKeeper(o Options) *Keeper {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	k := &Keeper{o: o, cache: newCache(o.Cache, o.Log)}
 	k.first = sync.OnceValue(func() error {
 		if o.Policy == Off {
@@ -210,7 +209,7 @@ func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	switch {
 	case e == nil:
 		return Verdict{State: New, Err: k.unknown(p)}
-	case digestOf(e.Files) != digest:
+	case Digest(e.Files) != digest:
 		v := Verdict{State: Changed, Entry: e, Withheld: withheld(e, p)}
 		if now, err := Take(p.Roots); err == nil {
 			v.Changes = Compare(e.Files, now)
@@ -238,7 +237,7 @@ const minAge = 2 * time.Second
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)
-		return digestOf(files), err
+		return Digest(files), err
 	}
 	stamp, newest, err := stampOf(p.Roots)
 	if err != nil {
@@ -252,7 +251,7 @@ func (k *Keeper) digest(p Plugin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	digest := digestOf(files)
+	digest := Digest(files)
 	if time.Since(newest) > minAge {
 		k.cache.put(key, stamp, digest)
 	}

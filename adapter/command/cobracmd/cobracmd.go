@@ -177,7 +177,7 @@ func (r *run) Execute(_ context.Context, c command.Command, capture bool) (json.
 
 // Show prints a result. A string is printed as it is.
 func (r *run) Show(c command.Command) error {
-	if len(c.Result) == 0 || string(c.Result) == "null" {
+	if rawjson.Missing(c.Result) {
 		return nil
 	}
 	var text string

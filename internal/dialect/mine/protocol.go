@@ -250,7 +250,7 @@ func parseReply(stdout []byte) (*changes, error) {
 // what it read so far.
 func parseContext(raw json.RawMessage) (*changes, error) {
 	c := &changes{}
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return c, nil
 	}
 	o, err := rawjson.Parse(raw)
@@ -264,7 +264,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 		}
 	}
 	c.result = o.Get("result")
-	if v := o.Get("command"); !dialect.Missing(v) {
+	if v := o.Get("command"); !rawjson.Missing(v) {
 		command, ok := rawjson.Unquote(v)
 		if !ok {
 			return c, garbled("parse error: context.command is not a string: %q", cut(string(v)))
@@ -280,7 +280,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 
 // parseArgs reads a list of strings. It returns nil if the list is missing.
 func parseArgs(raw json.RawMessage) ([]string, error) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	var args []*string
@@ -297,7 +297,7 @@ func parseArgs(raw json.RawMessage) ([]string, error) {
 // parseFlags reads an object and turns values that are not strings into strings, because plugins in
 // dynamic languages mix up the types. It returns nil if the object is missing.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	o, err := rawjson.Parse(raw)
@@ -305,7 +305,7 @@ func parseFlags(raw json.RawMessage) (hook.Object, error) {
 		return nil, garbled("parse error: context.flags is not an object: %q", cut(string(raw)))
 	}
 	for _, f := range o {
-		if dialect.Missing(f.Value) {
+		if rawjson.Missing(f.Value) {
 			return nil, garbled(`parse error: context.flags has null for %q: write "" for an empty value, or leave the flag out`, cut(f.Name))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -168,14 +169,7 @@ func (p *plugin) vet() error {
 	if err == nil {
 		return nil
 	}
-	problem := dialect.Problem{Path: p.path, Message: err.Error()}
-	if f, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		problem.Fix = f.Fix()
-	}
-	return &LoadError{Problem: problem}
+	return &LoadError{Problem: dialect.Problem{Path: p.path, Message: err.Error(), Fix: fixes.Of(err)}}
 }
 
 // lend passes on the variables that the configuration names for this plugin. The interpreter has
