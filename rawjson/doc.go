@@ -8,8 +8,8 @@
 // All functions share the same steps:
 //
 //	Check, Skip, Compact, Clean          one value
-//	Outline.Parse                        the fields of an object that a Cursor passed over: no scan
-//	Parse ─ Fields ─ Cursor.Next         the fields of one object
+//	Outline.ParseForeign                 the fields of an object that a Cursor passed over: no scan
+//	Parse, ParseForeign ─ Fields ─ Cursor.Next   the fields of one object
 //	   └─ scanner.span                   one value, without recursion; records what it needs (Span)
 //	        └─ skipString ─ skipRest     to the end of a string, many bytes at a time
 //

@@ -22,7 +22,7 @@ func Parse(in Input) (*Moment, error) {
 	if len(in.Data) > MaxInput {
 		return nil, fmt.Errorf("%s: %w: it has %d bytes, and the limit is %d", in.Agent, errTooLong, len(in.Data), MaxInput)
 	}
-	data, err := rawjson.ParseWithin(in.Data, rawjson.MaxForeign)
+	data, err := rawjson.ParseForeign(in.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the event is not a JSON object: %w", in.Agent, err)
 	}
