@@ -29,7 +29,7 @@ func Parse(in Input) (*Moment, error) {
 	m := &Moment{Agent: in.Agent, Event: in.Event, data: data}
 	m.unwrap()
 	if m.Event == "" {
-		m.Event = m.text("hook_event_name", "hookName")
+		m.Event = m.name()
 	}
 	if m.Event == "" {
 		return nil, fmt.Errorf("%s: the event does not say its name: pass it with --event", in.Agent)
@@ -46,6 +46,17 @@ func Parse(in Input) (*Moment, error) {
 	}
 	return m, nil
 }
+
+// EventName returns the name of an event that [Parse] may have refused, or "" if it has none.
+func EventName(data []byte) string {
+	o, err := rawjson.Parse(data)
+	if err != nil {
+		return ""
+	}
+	return (&Moment{data: o}).name()
+}
+
+func (m *Moment) name() string { return m.text("hook_event_name", "hookName") }
 
 // read reads the fields that several agents have. Agents use different names for the same thing,
 // but no agent uses one of these names for another thing.
