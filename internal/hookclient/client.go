@@ -114,7 +114,12 @@ func (c *client) answer(ctx context.Context, data []byte, began time.Time) codeh
 	switch {
 	case err != nil:
 		return c.unreadable(data, err)
-	case c.off, len(m.Points()) == 0:
+	case len(m.Points()) == 0:
+		return m.NoOpinion()
+	case c.off:
+		if m.Gates() { // the agent's environment may come from a project
+			c.log(Entry{Event: m.Event, Session: m.Session, What: NoOpinion, Why: Switch + " is off"})
+		}
 		return m.NoOpinion()
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(m.Deadline()), errLate)

@@ -44,3 +44,20 @@ func TestUnreadableEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsOfASwitchedOffHookAreLogged: those that a plugin could have refused.
+func TestEventsOfASwitchedOffHookAreLogged(t *testing.T) {
+	home := t.TempDir()
+	for _, data := range []string{`{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, `{"hook_event_name":"SessionEnd"}`} {
+		var out strings.Builder
+		Run(t.Context(), Options{Agent: codehook.Claude, In: strings.NewReader(data), Out: &out, Err: &out,
+			Environ: []string{"HOME=" + home, Switch + "=off"}, Dir: home})
+		if out.Len() > 0 {
+			t.Errorf("%s: answer %q", data, out.String())
+		}
+	}
+	entries, err := ReadLog(filepath.Join(home, ".local", "state", "patchbay"))
+	if err != nil || len(entries) != 1 || entries[0].Event != "PreToolUse" || entries[0].Why != "PATCHBAY_HOOK is off" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}

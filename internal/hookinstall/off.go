@@ -28,8 +28,8 @@ var settingsFiles = map[codehook.Agent]settings{
 	codehook.Claude:  {".claude/settings.json", []string{".claude/settings.json", ".claude/settings.local.json"}},
 	codehook.Codex:   {".codex/config.toml", []string{".codex/config.toml"}},
 	codehook.Copilot: {".copilot/settings.json", []string{".github/copilot/settings.json", ".github/copilot/settings.local.json"}},
-	codehook.Gemini:  {".gemini/settings.json", []string{".gemini/settings.json"}},
-	codehook.Qwen:    {".qwen/settings.json", []string{".qwen/settings.json"}},
+	codehook.Gemini:  {".gemini/settings.json", []string{".gemini/settings.json", ".gemini/.env", ".env"}},
+	codehook.Qwen:    {".qwen/settings.json", []string{".qwen/settings.json", ".qwen/.env", ".env"}},
 }
 
 // turnedOff reports the settings that keep an agent from calling our hooks, or that let our program
@@ -77,14 +77,28 @@ func readSettings(path string) (map[string]any, error) {
 		return nil, err
 	}
 	read := editfile.ReadJSON
-	if strings.HasSuffix(path, ".toml") {
+	switch filepath.Ext(path) {
+	case ".toml":
 		read = editfile.ReadTOML
+	case ".env":
+		return map[string]any{"env": variables(string(text))}, nil
 	}
 	values, err := read(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return values, nil
+}
+
+// variables returns the variables in a file of lines NAME=VALUE, which an agent adds to its own
+// environment and so to that of hooks.
+func variables(text string) map[string]any {
+	env := make(map[string]any)
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		env[strings.TrimSpace(name)] = strings.Trim(strings.TrimSpace(value), "'\"`")
+	}
+	return env
 }
 
 // switchedOff returns whether a file turns all hooks off or on, and by which setting. set is false
@@ -116,7 +130,7 @@ var switches = map[codehook.Agent][]struct {
 }
 
 // ownOff reports settings that concern only our hooks: their name in a list of Gemini CLI, and the
-// environment that Claude Code sets for hooks.
+// environment that an agent sets for hooks.
 func ownOff(agent codehook.Agent, path string, users bool, values map[string]any) []Fault {
 	var faults []Fault
 	if config, _ := values["hooksConfig"].(map[string]any); agent == codehook.Gemini {
@@ -125,14 +139,14 @@ func ownOff(agent codehook.Agent, path string, users bool, values map[string]any
 				"remove " + mainProgram + " from the list"})
 		}
 	}
-	if env, _ := values["env"].(map[string]any); agent == codehook.Claude {
+	if env, ok := values["env"].(map[string]any); ok {
 		if env["PATCHBAY_HOOK"] == "off" {
-			faults = append(faults, Fault{path + ` sets PATCHBAY_HOOK to "off" in env: no plugin is called`, "remove PATCHBAY_HOOK from env"})
+			faults = append(faults, Fault{path + ` sets PATCHBAY_HOOK to "off": no plugin is called`, "remove PATCHBAY_HOOK from the file"})
 		}
 		for _, name := range pluginVariables {
 			if value, ok := env[name].(string); ok && !users {
-				faults = append(faults, Fault{fmt.Sprintf("%s sets %s to %.80q in env, so hooks call other plugins than yours, or none", path, name, value),
-					"remove " + name + " from env"})
+				faults = append(faults, Fault{fmt.Sprintf("%s sets %s to %.80q, so hooks call other plugins than yours, or none", path, name, value),
+					"remove " + name + " from the file"})
 			}
 		}
 	}

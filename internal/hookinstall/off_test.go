@@ -26,9 +26,9 @@ func TestTurnedOff(t *testing.T) {
 		{"Claude Code, and on again", codehook.Claude, map[string]string{project + ".claude/settings.json": `{"disableAllHooks":true}`,
 			project + ".claude/settings.local.json": `{"disableAllHooks":false}`}, ""},
 		{"Claude Code, by the environment of hooks", codehook.Claude, map[string]string{project + ".claude/settings.json": `{"env":{"PATCHBAY_HOOK":"off","A":"b"}}`},
-			`sets PATCHBAY_HOOK to "off" in env`},
+			`sets PATCHBAY_HOOK to "off": no plugin is called`},
 		{"Claude Code, by another home", codehook.Claude, map[string]string{project + ".claude/settings.json": `{"env":{"PATCHBAY_HOME":"/tmp/x"}}`},
-			`sets PATCHBAY_HOME to "/tmp/x" in env, so hooks call other plugins than yours, or none`},
+			`sets PATCHBAY_HOME to "/tmp/x", so hooks call other plugins than yours, or none`},
 		{"Claude Code, by the user's own choice", codehook.Claude, map[string]string{user + ".claude/settings.json": `{"env":{"PATCHBAY_HOME":"/tmp/x","PATCHBAY_HOOK":"on"}}`}, ""},
 		{"Codex", codehook.Codex, map[string]string{user + ".codex/config.toml": "[features]\nhooks = false\n"}, ".codex/config.toml turns all hooks of Codex off with features.hooks"},
 		{"Codex, by the older name", codehook.Codex, map[string]string{project + ".codex/config.toml": "features.codex_hooks = false"}, "features.codex_hooks"},
@@ -36,6 +36,9 @@ func TestTurnedOff(t *testing.T) {
 		{"Gemini CLI", codehook.Gemini, map[string]string{project + ".gemini/settings.json": "{ // off\n\"hooksConfig\":{\"enabled\":false}}"}, "hooksConfig.enabled"},
 		{"Gemini CLI, by the name of the hook", codehook.Gemini, map[string]string{project + ".gemini/settings.json": `{"hooksConfig":{"disabled":["patchbay"]}}`}, "hooksConfig.disabled"},
 		{"Gemini CLI, another hook", codehook.Gemini, map[string]string{project + ".gemini/settings.json": `{"hooksConfig":{"enabled":true,"disabled":["other"]}}`}, ""},
+		{"Gemini CLI, by the environment", codehook.Gemini, map[string]string{project + ".env": "A=1\nexport PATCHBAY_HOOK = 'off' \n"}, `.env sets PATCHBAY_HOOK to "off"`},
+		{"Qwen Code, by the environment", codehook.Qwen, map[string]string{project + ".qwen/.env": "PATCHBAY_HOME=/tmp/x"}, "sets PATCHBAY_HOME"},
+		{"Claude Code, which does not read .env", codehook.Claude, map[string]string{project + ".env": "PATCHBAY_HOOK=off"}, ""},
 		{"Qwen Code", codehook.Qwen, map[string]string{project + ".qwen/settings.json": `{"disableAllHooks":true}`}, "all hooks of Qwen Code off"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
