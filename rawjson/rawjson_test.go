@@ -223,6 +223,22 @@ func TestParseForeign(t *testing.T) {
 	}
 }
 
+// TestRequote: needless escapes are removed from names and values, and the others stay.
+func TestRequote(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"cmd":"\u0072m -rf \/","\u0061":["\u003c","é","\u00e9"],"n":1.50}`: `{"cmd":"rm -rf /","a":["<","é","é"],"n":1.50}`,
+		`"\"\\\n\u000a\u0000\u2028\ud83d\ude00"`:                             `"\"\\\n\n\u0000\u2028😀"`,
+		`"\ud800"`:                                                           "\"\uFFFD\"",
+		`{"a":[{}]}`:                                                         `{"a":[{}]}`,
+		`true`:                                                               `true`,
+		`"\`:                                                                 `"\`,
+	} {
+		if got := string(rawjson.Requote([]byte(in))); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestParseManyRepeatedKeys(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString("{")
