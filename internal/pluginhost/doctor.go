@@ -49,6 +49,14 @@ const (
 // Doctor lists all known problems of the plugins of this host. It calls no plugin;
 // [Host.CheckHealth] does.
 func (h *Host) Doctor() []Finding {
+	findings, hidden := h.findings(), h.Hidden()
+	for i := range findings { // an error may quote what a plugin said
+		findings[i].Problem, findings[i].Fix = hidden.Clean(findings[i].Problem), hidden.Clean(findings[i].Fix)
+	}
+	return findings
+}
+
+func (h *Host) findings() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
 	now := h.roster()
 	for _, e := range now.entries {
