@@ -49,9 +49,13 @@ const (
 // Doctor lists all known problems of the plugins of this host. It calls no plugin;
 // [Host.CheckHealth] does.
 func (h *Host) Doctor() []Finding {
-	findings, hidden := h.findings(), h.Hidden()
-	for i := range findings { // an error may quote what a plugin said
-		findings[i].Problem, findings[i].Fix = hidden.Clean(findings[i].Problem), hidden.Clean(findings[i].Fix)
+	return h.Hidden().CleanFindings(h.findings())
+}
+
+// CleanFindings removes secrets from findings, which may quote what a plugin said.
+func (h *Hidden) CleanFindings(findings []Finding) []Finding {
+	for i := range findings {
+		findings[i].Problem, findings[i].Fix = h.Clean(findings[i].Problem), h.Clean(findings[i].Fix)
 	}
 	return findings
 }
