@@ -47,6 +47,15 @@ func Parse(in Input) (*Moment, error) {
 	return m, nil
 }
 
+// IsOdd reports whether [Parse] failed because the event is nested too deep, or has two values for
+// one field. No agent makes such an event by itself: the arguments that a model chose would keep
+// plugins from being called.
+func IsOdd(err error) bool {
+	_, deep := errors.AsType[*rawjson.DepthError](err)
+	_, repeated := errors.AsType[*rawjson.RepeatError](err)
+	return deep || repeated
+}
+
 // EventName returns the name of an event that [Parse] may have refused, or "" if it has none.
 func EventName(data []byte) string {
 	o, err := rawjson.Parse(data)

@@ -135,7 +135,7 @@ func (c *client) answer(ctx context.Context, data []byte, began time.Time) codeh
 var errLate = errors.New("there was no answer in time")
 
 // unreadable returns the answer to an event that cannot be read. The event is refused if its name
-// is known and some plugin must agree to events of that name.
+// is known and some plugin must agree to events of that name, or if it is odd.
 func (c *client) unreadable(data []byte, why error) codehook.Answer {
 	if c.off {
 		return codehook.NoOpinion(c.Agent)
@@ -159,6 +159,9 @@ func (c *client) unreadable(data []byte, why error) codehook.Answer {
 // the log.
 func (c *client) unanswered(m *codehook.Moment, why error) codehook.Answer {
 	required := c.requiredPlugins(m)
+	if required == "" && codehook.IsOdd(why) {
+		required = "any plugin"
+	}
 	e := Entry{Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
 	a := m.NoOpinion()
 	if required != "" && m.Gates() {

@@ -10,8 +10,9 @@ import (
 )
 
 // TestUnreadableEvents: an event that cannot be read is refused if a plugin must agree to events of
-// its name, which may be in the event itself. Without a name it is logged.
+// its name, which may be in the event itself, or if it is odd. Without a name it is logged.
 func TestUnreadableEvents(t *testing.T) {
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	for _, c := range []struct {
 		event, data string
 		refused     bool
@@ -20,6 +21,9 @@ func TestUnreadableEvents(t *testing.T) {
 		{"PreToolUse", `{"hook_event_name":`, true, `"event":"PreToolUse","what":"denied"`},
 		{"", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_name":"Read"}`, true, `"event":"PreToolUse","what":"denied"`},
 		{"", `{"hook_event_name":"PreToolUse"}`, true, "has no name of a tool"},
+		{"UserPromptSubmit", `{"hook_event_name":`, false, `"what":"no_opinion"`},
+		{"UserPromptSubmit", `{"prompt":"x","a":` + deep + `}`, true, "nested deeper than the limit"},
+		{"UserPromptSubmit", `{"prompt":"x","prompt":"y"}`, true, "two values"},
 		{"", `{"hook_event_name":"Notification","a":1,"a":2}`, false, ""},
 		{"", `{"hook_event_name":`, false, `"what":"no_opinion"`},
 		{"", `{"tool_name":"Bash"}`, false, "the event does not say its name"},
@@ -35,7 +39,7 @@ func TestUnreadableEvents(t *testing.T) {
 		var out strings.Builder
 		Run(t.Context(), Options{Agent: codehook.Claude, Event: c.event, In: strings.NewReader(c.data), Out: &out, Err: &out,
 			Environ: []string{"HOME=" + home}, Dir: home})
-		if refused := strings.Contains(out.String(), `"deny"`); refused != c.refused {
+		if refused := strings.Contains(out.String(), `"deny"`) || strings.Contains(out.String(), `"block"`); refused != c.refused {
 			t.Errorf("%s %s: answer %q", c.event, c.data, out.String())
 		}
 		log, err := os.ReadFile(filepath.Join(state, "hook.log"))
