@@ -69,6 +69,7 @@ func TestInvalidEvents(t *testing.T) {
 		{"two documents", "claude", "PreToolUse", "{}{}", "not a JSON object"},
 		{"cut off", "claude", "PreToolUse", `{"hook_event_name":"Pre`, "not a JSON object"},
 		{"too deep", "claude", "", deep, "not a JSON object"},
+		{"two names of one tool", "claude", "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_name":"Read"}`, `the field "tool_name" has two values`},
 		{"too long", "claude", "", `{"x":"` + strings.Repeat("x", codehook.MaxInput) + `"}`, "too long"},
 		{"no name", "copilot", "", `{"toolName":"bash"}`, "--event"},
 		{"no tool", "claude", "", `{"hook_event_name":"PreToolUse","toolname":"Bash"}`, "the event PreToolUse has no name of a tool"},

@@ -78,8 +78,20 @@ func (a *attempt) host() Host { return hostOf(a.manifest, a.runner.Host) }
 func (a *attempt) make(ctx context.Context) Attempt {
 	result := Attempt{Number: a.number, Began: a.runner.clock.Now()}
 	a.try(ctx, &result)
+	a.clean(&result)
 	result.Ended = a.runner.clock.Now()
 	return result
+}
+
+// clean removes secrets from what plugins and the agent have said.
+func (a *attempt) clean(result *Attempt) {
+	said := slices.Concat([]string{result.Error, result.Suggest}, result.Sinks, result.SinkFixes)
+	for i := range said {
+		said[i] = a.runner.clean(said[i])
+	}
+	result.Error, result.Suggest = said[0], said[1]
+	copy(result.Sinks, said[2:])
+	copy(result.SinkFixes, said[2+len(result.Sinks):])
 }
 
 func (a *attempt) try(ctx context.Context, result *Attempt) {
@@ -153,7 +165,7 @@ func (a *attempt) preflight(ctx context.Context) *refusal {
 func (a *attempt) noteSkipped(out *hook.Outcome) {
 	for i := range out.Steps {
 		if s := &out.Steps[i]; s.Err != nil {
-			a.out.note(`warning: preflight %s failed, and the agent runs because of on_failure = "skip": %s`, s.Plugin, s.Err.Cause())
+			a.out.note(`warning: preflight %s failed, and the agent runs because of on_failure = "skip": %s`, s.Plugin, a.runner.clean(s.Err.Cause()))
 		}
 	}
 }

@@ -45,6 +45,9 @@ type Runner struct {
 	// its config. Such an attempt counts as refused. Nil: every attempt is made.
 	Check func(context.Context, *Manifest) error
 
+	// Clean removes secrets from a text that is stored and reported; nil: it has none.
+	Clean func(text string) string
+
 	StateDir string // the directory of the heartbeat files; "": the temporary directory of the attempt
 
 	clock Clock
@@ -52,6 +55,13 @@ type Runner struct {
 
 	mu      sync.Mutex // protects tracked
 	tracked map[*trackedRun]struct{}
+}
+
+func (r *Runner) clean(text string) string {
+	if r.Clean == nil {
+		return text
+	}
+	return r.Clean(text)
 }
 
 // A trackedRun is a run that this process makes.

@@ -67,7 +67,7 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Findin
 			findings = append(findings, x.notifier(ctx, m, &m.Notifiers[i])...)
 		}
 	}
-	return findings
+	return x.Host.Hidden().CleanFindings(findings)
 }
 
 // exam returns a JobExam with the daemon's host, secrets and settings.

@@ -50,6 +50,18 @@ const (
 // Doctor lists all known problems of the plugins of this host. It calls no plugin;
 // [Host.CheckHealth] does.
 func (h *Host) Doctor() []Finding {
+	return h.Hidden().CleanFindings(h.findings())
+}
+
+// CleanFindings removes secrets from findings, which may quote what a plugin said.
+func (h *Hidden) CleanFindings(findings []Finding) []Finding {
+	for i := range findings {
+		findings[i].Problem, findings[i].Fix = h.Clean(findings[i].Problem), h.Clean(findings[i].Fix)
+	}
+	return findings
+}
+
+func (h *Host) findings() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
 	now := h.roster()
 	for _, e := range now.entries {

@@ -29,7 +29,7 @@ type manifest struct {
 // parseInfo parses the answer to info: docs/protocols/dotagent.md, rows D26 and D27. file is the
 // <name> in the name of the plugin's file.
 func parseInfo(stdout []byte, file string) (*manifest, error) {
-	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign(stdout)
 	if err != nil {
 		return nil, fmt.Errorf("info %w", unread(stdout, err))
 	}

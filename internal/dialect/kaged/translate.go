@@ -164,6 +164,9 @@ func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 }
 
 func resultObject(result wire.Result) (rawjson.Object, error) {
+	if err := dialect.Unambiguous(result); err != nil {
+		return nil, err
+	}
 	if result.Fields == nil {
 		return nil, garbled("the hook's result is %s, but must be an object or null", cut(result.JSON))
 	}

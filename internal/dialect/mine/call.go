@@ -83,7 +83,7 @@ func unexpected(exit proc.Exit) error { return fmt.Errorf("plugin exited unexpec
 // saidOn returns the error object on stderr, or nil if stderr as a whole is not one:
 // docs/protocols/mine.md, rows M44 and M45.
 func saidOn(stderr string) *errorObject {
-	o, err := rawjson.ParseWithin([]byte(strings.TrimSpace(stderr)), rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign([]byte(strings.TrimSpace(stderr)))
 	if err != nil {
 		return nil
 	}

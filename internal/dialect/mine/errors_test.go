@@ -25,6 +25,7 @@ func TestErrorRules(t *testing.T) {
 		{"malformed JSON response, cut off", "half", hook.Garbled, "parse error"},
 		{"malformed JSON response, a list", "list", hook.Garbled, "parse error"},
 		{"malformed JSON response, another status", "status", hook.Garbled, "parse error: status is neither ok nor error"},
+		{"two values of one field", "both", hook.Garbled, `parse error: its answer: the field "status" has two values: "{\"status\":\"error\",`},
 		{"plugin crash", "crash", hook.Crash, "plugin exited unexpectedly (exit code 3)"},
 		{"plugin crash by a signal", "kill-self", hook.Crash, "plugin exited unexpectedly (SIGKILL)"},
 		{"an error object on stdout with an exit code", "refuse-wrongly", hook.Crash,

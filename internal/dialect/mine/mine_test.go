@@ -87,6 +87,7 @@ var misbehaviours = map[string]func() int{
 	"hook half":                   plugtest.Says(`{"status":"ok","context":{"command":`, "", 0),
 	"hook list":                   plugtest.Says(`[1]`, "", 0),
 	"hook status":                 plugtest.Says(`{"status":"denied"}`, "", 0),
+	"hook both":                   plugtest.Says(`{"status":"error","error":"no","status":"ok"}`, "", 0),
 	"hook empty":                  plugtest.Says(" \n", "", 0),
 	"hook bare":                   plugtest.Says(`{"status":"ok"}`, "", 0),
 	"hook null":                   plugtest.Says(`{"status":"ok","context":null}`, "", 0),

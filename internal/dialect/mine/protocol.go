@@ -221,12 +221,9 @@ func parseReply(stdout []byte) (*changes, error) {
 	if len(stdout) == 0 {
 		return nil, nil
 	}
-	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
-	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
-		return nil, garbled("parse error: %v", deep)
-	}
+	o, err := parseForeign("its answer", stdout)
 	if err != nil {
-		return nil, garbled("parse error: its answer is not a JSON object: %q", cut(string(stdout)))
+		return nil, err
 	}
 	switch status, _ := o.String("status"); {
 	case status == statusError:
@@ -253,9 +250,9 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 	if rawjson.Missing(raw) {
 		return c, nil
 	}
-	o, err := rawjson.Parse(raw)
+	o, err := parseForeign("context", raw)
 	if err != nil {
-		return c, garbled("parse error: context is not an object: %q", cut(string(raw)))
+		return c, err
 	}
 	c.notes = append(c.notes, dialect.UnknownFields("context", o, contextFields)...)
 	for _, name := range changeable {
@@ -300,9 +297,9 @@ func parseFlags(raw json.RawMessage) (hook.Object, error) {
 	if rawjson.Missing(raw) {
 		return nil, nil
 	}
-	o, err := rawjson.Parse(raw)
+	o, err := parseForeign("context.flags", raw)
 	if err != nil {
-		return nil, garbled("parse error: context.flags is not an object: %q", cut(string(raw)))
+		return nil, err
 	}
 	for _, f := range o {
 		if rawjson.Missing(f.Value) {
@@ -310,6 +307,18 @@ func parseFlags(raw json.RawMessage) (hook.Object, error) {
 		}
 	}
 	return flatten(o), nil
+}
+
+// parseForeign parses an object of a reply.
+func parseForeign(what string, raw []byte) (hook.Object, error) {
+	o, err := rawjson.ParseForeign(raw)
+	if _, ok := errors.AsType[*rawjson.SyntaxError](err); ok {
+		return nil, garbled("parse error: %s is not a JSON object: %q", what, cut(string(raw)))
+	}
+	if err != nil {
+		return nil, garbled("parse error: %s: %v: %q", what, err, cut(string(raw)))
+	}
+	return o, nil
 }
 
 // check returns an error if the reply has no value where it must have one. null could mean an empty

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -91,6 +92,9 @@ func (t *translation) reply(payload, given hook.Object, answer wire.Result) (hoo
 	reply := hook.Reply{Verdict: hook.Continue}
 	if string(answer.JSON) == "null" {
 		return reply, nil
+	}
+	if err := dialect.Unambiguous(answer); err != nil {
+		return reply, err
 	}
 	o := answer.Fields
 	if o == nil {
