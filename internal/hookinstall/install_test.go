@@ -140,6 +140,52 @@ func TestOthersStay(t *testing.T) {
 	}
 }
 
+// TestUninstallLeavesNoTrace: after install and uninstall, a file is the same, byte for byte,
+// whatever its layout was. If the user has changed it in between, the comments stay.
+func TestUninstallLeavesNoTrace(t *testing.T) {
+	for _, agent := range []codehook.Agent{codehook.Claude, codehook.Cursor} { // without and with a version in the file
+		event := codehook.Events(agent)[0].Name
+		for _, text := range []string{
+			"", " \n", "{}", "{\n}\n", "{\"hooks\": {}, \"b\": \"\\u00e9\"}", "{\"hooks\": {\"" + event + "\": [ ]}}",
+			"{\n  \"hooks\": {\n    // nothing yet\n  }\n}\n", "{\"hooks\": {\"" + event + "\": [\n  // nothing yet\n]}}",
+			"// mine\n{\n  \"a\": 1, /* one */\n  \"hooks\": { // hooks\n    \"" + event + "\": [{\"x\": 1}], // last\n  }, // all\n}\n// end\n",
+			"{\r\n\t\"a\": 1 // one\r\n}", "\ufeff{\"a\": 1e5 , }",
+		} {
+			p := place(t, agent, false)
+			write(t, p, text)
+			install := func() {
+				t.Helper()
+				if c, err := Install(p, self(t), false); err != nil || !c.Changed {
+					t.Fatalf("%s: %q: %+v, %v", agent, text, c, err)
+				}
+			}
+			uninstalled := func() string {
+				t.Helper()
+				if _, err := Uninstall(p, false); err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(p.Path())
+				if err != nil {
+					t.Errorf("%s: %q: %v", agent, text, err)
+				}
+				return string(got)
+			}
+			install()
+			if got := uninstalled(); got != text {
+				t.Errorf("%s: %q became %q", agent, text, got)
+			}
+			install()
+			write(t, p, strings.Replace(read(t, p), "{", "{ /* new */", 1))
+			left := uninstalled()
+			for _, comment := range []string{"/* new */", "// mine", "/* one */", "// hooks", "// last", "// all", "// one", "// end", "// nothing yet"} {
+				if (comment == "/* new */" || strings.Contains(text, comment)) && !strings.Contains(left, comment) {
+					t.Errorf("%s: %q became %q without %s", agent, text, left, comment)
+				}
+			}
+		}
+	}
+}
+
 // TestOlderEntries: entries with another program, for unwanted events, and double entries are
 // replaced.
 func TestOlderEntries(t *testing.T) {
@@ -194,6 +240,15 @@ func write(t *testing.T, p Place, text string) {
 	if err := os.WriteFile(p.Path(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func read(t *testing.T, p Place) string {
+	t.Helper()
+	text, err := os.ReadFile(p.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestFind(t *testing.T) {
