@@ -292,13 +292,41 @@ func TestApprovals(t *testing.T) {
 func TestTrust(t *testing.T) {
 	p := place(t, codehook.Codex, false)
 	write(t, Place{Dir: p.Dir, Name: ".codex/config.toml"}, "model = \"x\" # mine\n")
-	r, err := Trust(p, []Approval{{"PreToolUse", "/a b/hooks.json:pre_tool_use:0:0", "sha256:1"}, {"Stop", "/a b/hooks.json:stop:0:0", "sha256:2"}})
+	approvals := []Approval{{"PreToolUse", "/a b/hooks.json:pre_tool_use:0:0", "sha256:1"}, {"Stop", "/a b/hooks.json:stop:0:0", "sha256:2"}}
+	_, err := Trust(p, approvals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(r.Path)
-	if err != nil || !strings.Contains(string(text), "model = \"x\" # mine\n") || !strings.Contains(string(text), `"/a b/hooks.json:stop:0:0"`) {
-		t.Errorf("%s, %v", text, err)
+	config := Place{Dir: p.Dir, Name: ".codex/config.toml"}
+	if text := read(t, config); !strings.Contains(text, "model = \"x\" # mine\n") || !strings.Contains(text, `"/a b/hooks.json:stop:0:0"`) {
+		t.Error(text)
+	}
+	if c, err := Untrust(p, approvals, true); err != nil || !c.Changed || read(t, config) == c.New {
+		t.Errorf("dry: %+v, %v", c, err)
+	}
+	write(t, config, read(t, config)+"enabled = true\n[more]\n") // in the table of the last approval
+	for _, want := range []string{"model = \"x\" # mine\n\n[hooks.state.\"/a b/hooks.json:stop:0:0\"]\nenabled = true\n[more]\n", ""} {
+		if c, err := Untrust(p, approvals, false); err != nil || c.Changed != (want != "") || want != "" && c.New != want {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+}
+
+// TestUntrustLeavesNoTrace: if Codex's configuration has not changed since, it gets its old text
+// back, and a missing file stays missing.
+func TestUntrustLeavesNoTrace(t *testing.T) {
+	p := place(t, codehook.Codex, false)
+	config := Place{Dir: p.Dir, Name: ".codex/config.toml"}
+	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || c.Changed {
+		t.Errorf("%+v, %v", c, err)
+	}
+	const text = "[hooks.state]\n# mine\n\n[x]\ny = 1 # c"
+	write(t, config, text)
+	if _, err := Trust(p, []Approval{{"Stop", "k", "h"}}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || read(t, config) != text {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
