@@ -151,6 +151,7 @@ func TestKeep(t *testing.T) {
 			}
 			n.youngest().die(crash)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			want := append(slices.Repeat([]time.Duration{time.Second}, 9), 100*ms) // a crash waits as the first one
 			if got := n.waits(); !slices.Equal(got, want) {
 				t.Errorf("%v", got)
