@@ -22,7 +22,7 @@ func newPluginRemoveCommand(a *app) *cobra.Command {
 		Long: `Remove the files of a plugin from the plugin directory of its dialect, and its
 entry from patchbay.lock. Its settings in the configuration and its stored data
 stay. If the plugin is a symbolic link, only the link is removed. On a terminal,
-the command asks first.`,
+the command asks first; without a terminal it needs --yes.`,
 		Example: `  patchbay plugin remove shout
   patchbay plugin remove kaged:notes --yes
   patchbay plugin remove shout --dry-run`,
