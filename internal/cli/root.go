@@ -118,8 +118,8 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 }
 
 // unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
-// others. The fix names the subcommands that users also call so, the commands below subcommands that
-// have this name, and the flag that has it. If there are none, it suggests a similar name.
+// others. The fix names the subcommands that users also call so, the commands below subcommands
+// that have this name, and the flag that has it. If there are none, it suggests a similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
 	for _, c := range cmd.Commands() {
