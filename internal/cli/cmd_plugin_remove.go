@@ -17,7 +17,7 @@ func newPluginRemoveCommand(a *app) *cobra.Command {
 	var opts removeOptions
 	cmd := &cobra.Command{
 		Use:        "remove NAME",
-		SuggestFor: []string{"uninstall", "delete", "rm"},
+		SuggestFor: []string{"uninstall", "delete"},
 		Short:      "Remove a plugin",
 		Long: `Remove the files of a plugin from the plugin directory of its dialect, and its
 entry from patchbay.lock. Its settings in the configuration and its stored data
