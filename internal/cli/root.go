@@ -119,7 +119,8 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 
 // unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
 // others. The fix names the commands that users also call so, the commands below subcommands that
-// have this name, and the flags that have it. If there are none, it suggests a similar name.
+// have this name, and the flags without a value that have it. If there are none, it suggests a
+// similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
 	mean := func(c *cobra.Command, flag string) { meant = append(meant, "`"+c.CommandPath()+flag+"`") }
@@ -127,7 +128,7 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 		mean(cmd, "")
 	}
 	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
-		if c.Flags().Lookup(word) != nil {
+		if f := c.Flags().Lookup(word); f != nil && f.NoOptDefVal != "" { // it needs no value
 			mean(c, " --"+word)
 		}
 	}
