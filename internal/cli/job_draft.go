@@ -76,6 +76,8 @@ func (d *jobDraft) when() string {
 	switch {
 	case d.at != "":
 		return "every day at " + d.at
+	case d.every == 1:
+		return "every minute"
 	case d.every > 0:
 		return "every " + render.Count(d.every, "minute")
 	}
