@@ -114,7 +114,7 @@ func TestUntil(t *testing.T) {
 func TestWhenAnAgentRuns(t *testing.T) {
 	for answer, want := range map[string]string{
 		"06:00": "every day at 06:00", "every 15": "every 15 minutes", "every 15m": "every 15 minutes", "every 15 minutes": "every 15 minutes",
-		"every 1 minute": "every 1 minute", "30 2 * * 1-5": "at the times of 30 2 * * 1-5",
+		"every 1 minute": "every minute", "every minute": "every minute", "30 2 * * 1-5": "at the times of 30 2 * * 1-5",
 	} {
 		var d jobDraft
 		if err := d.schedule(answer); err != nil || d.when() != want {
