@@ -36,8 +36,8 @@ func TestRunsOnANarrowScreen(t *testing.T) {
 	}
 }
 
-// TestAgentThatTheDaemonHasNotRead: the overview does not say that no agent has a schedule while the
-// list below it says when one is due.
+// TestAgentThatTheDaemonHasNotRead: the overview does not say that no agent has a schedule while
+// the list below it says when one is due.
 func TestAgentThatTheDaemonHasNotRead(t *testing.T) {
 	c := newConsole(t, "NO_COLOR=1")
 	a := &app{IO: c.IO, out: &output{w: &c.out}}
