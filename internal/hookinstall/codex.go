@@ -117,8 +117,10 @@ func withApprovals(text []byte, approvals []Approval) ([]byte, error) {
 	return text, nil
 }
 
-// withoutApprovals removes approvals, and the tables around them that have nothing else.
-func withoutApprovals(text []byte, approvals []Approval) ([]byte, error) {
+// withoutApprovals removes approvals, and the tables around them that have nothing else. If nothing
+// is left, it returns nil.
+func withoutApprovals(old []byte, approvals []Approval) ([]byte, error) {
+	text := old
 	for _, a := range approvals {
 		path := []string{"hooks", "state", a.Key, "trusted_hash"}
 		left, err := editfile.RemoveTOML(text, path)
@@ -131,6 +133,9 @@ func withoutApprovals(text []byte, approvals []Approval) ([]byte, error) {
 			}
 		}
 		text = left
+	}
+	if len(bytes.TrimSpace(text)) == 0 && !bytes.Equal(text, old) {
+		return nil, nil
 	}
 	return text, nil
 }

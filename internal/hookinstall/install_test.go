@@ -320,6 +320,12 @@ func TestUntrustLeavesNoTrace(t *testing.T) {
 	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || c.Changed {
 		t.Errorf("%+v, %v", c, err)
 	}
+	if _, err := Trust(p, []Approval{{"Stop", "k", "h"}}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || !c.Removed {
+		t.Errorf("%+v, %v", c, err)
+	}
 	const text = "[hooks.state]\n# mine\n\n[x]\ny = 1 # c"
 	write(t, config, text)
 	if _, err := Trust(p, []Approval{{"Stop", "k", "h"}}); err != nil {
