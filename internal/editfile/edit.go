@@ -61,6 +61,9 @@ func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 		return Result{}, fmt.Errorf("%s: would have more than %d bytes", e.path(), maxFile)
 	}
 	if result.Backup, err = e.replace(text); err != nil {
+		if at, ok := errors.AsType[*fs.PathError](err); ok && at.Path == e.path() {
+			return Result{}, err // it names the file
+		}
 		return Result{}, fmt.Errorf("%s: %w", e.path(), err)
 	}
 	result.Changed = true
