@@ -77,7 +77,7 @@ func newHelpCommand(a *app) *cobra.Command {
 // one of them.
 func (a *app) helpOfPlugin(ctx context.Context, root *cobra.Command, words []string) error {
 	name, rest := words[0], words[1:]
-	return a.withForeign(ctx, name, rest, func(host *pluginhost.Host) error {
+	return a.withForeign(ctx, name, func(host *pluginhost.Host) error {
 		p, err := host.Plugin(name)
 		if err != nil {
 			return err

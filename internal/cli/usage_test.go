@@ -62,6 +62,7 @@ func TestUsageErrorsAreSentences(t *testing.T) {
 		"mcp uninstall claude":            "fix: did you mean `patchbay mcp install --uninstall`?",
 		"hook uninstall claude":           "fix: did you mean `patchbay hook install --uninstall`?",
 		"resume":                          "fix: did you mean `patchbay chat --resume`?",
+		"config show modl":                "fix: did you mean model?",
 		"run nosuchprogram":               "error: cannot start nosuchprogram: it is not in the PATH",
 		"mcp install nosuch":              `error: unknown agent "nosuch"` + "\n  fix: it is one of claude,",
 		"hook cluade":                     `error: unknown agent or command "cluade" for "patchbay hook"` + "\n  fix: did you mean claude? AGENT is one of claude,",
