@@ -84,6 +84,10 @@ const byteOrderMark = "\ufeff"
 func parseTOML(data []byte) (map[string]any, error) {
 	values := make(map[string]any)
 	err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(byteOrderMark)), &values)
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := at.Position()
+		err = fmt.Errorf("line %d: %s", line, strings.TrimPrefix(at.Error(), "toml: "))
+	}
 	return values, err
 }
 

@@ -87,6 +87,13 @@ func TestRemoveTOML(t *testing.T) {
 	}
 }
 
+// TestErrorsOfTOMLHaveALine: as those of JSON do.
+func TestErrorsOfTOMLHaveALine(t *testing.T) {
+	if _, err := SetTOML([]byte("a = 1\nb =\n"), path("c"), []byte("1")); err == nil || !strings.HasPrefix(err.Error(), "line 2: ") {
+		t.Error(err)
+	}
+}
+
 // FuzzTOML: for every valid TOML text, a value is set and removed only at the path, or refused;
 // every byte outside of one piece stays.
 func FuzzTOML(tf *testing.F) {
