@@ -92,7 +92,7 @@ func (a *app) hookFindings(ctx context.Context) []pluginhost.Finding {
 	}
 	root := pluginhost.ProjectRoot(dir)
 	findings := daemon.HookFindings(home, root, a.getenv)
-	all, _ := hookinstall.All(home, root, a.getenv) // HookFindings reports files that cannot be read
+	all, _ := hookinstall.All(home, root, a.getenv) // HookFindings has reported files that cannot be read
 	prober := hookinstall.Prober{Environ: a.Environ, Dir: root, Logger: a.logger()}
 	for _, in := range all {
 		faults, _ := tryHook(ctx, prober, in)

@@ -52,7 +52,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 		return badFlag(root, err)
 	}
 	name, rest := args[at], args[at+1:]
-	return a.withForeign(ctx, name, rest, func(host *pluginhost.Host) error {
+	return a.withForeign(ctx, name, func(host *pluginhost.Host) error {
 		return a.runPluginCommand(ctx, host, name, rest)
 	}, func(others []string) error {
 		return unknownCommand(root, name, others)
@@ -61,8 +61,8 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 
 // withForeign opens the plugin with this name and calls found. It returns an error if the plugin is
 // broken or has no commands. If no plugin has the name, it calls unknown with the names of the
-// plugins that have commands. rest are the words after the name, for messages.
-func (a *app) withForeign(ctx context.Context, name string, rest []string, found func(*pluginhost.Host) error, unknown func(others []string) error) error {
+// plugins that have commands.
+func (a *app) withForeign(ctx context.Context, name string, found func(*pluginhost.Host) error, unknown func(others []string) error) error {
 	known, idle := false, false
 	var fault error
 	var others []string
@@ -87,20 +87,16 @@ func (a *app) withForeign(ctx context.Context, name string, rest []string, found
 			return withFix(fmt.Errorf("plugin %s is broken, so its commands are unknown: %w", name, fault),
 				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
 		case idle:
-			return noCommands(name, rest)
+			return noCommands(name)
 		}
 		return unknown(others)
 	})
 }
 
 // noCommands returns the error for a plugin without commands.
-func noCommands(plugin string, rest []string) error {
-	command := ""
-	if len(rest) > 0 {
-		command = fmt.Sprintf("command %s: ", rest[0])
-	}
-	return withFix(fmt.Errorf("plugin %s: %s%w: it has no commands of its own", plugin, command, pluginhost.ErrNotFound),
-		fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin))
+func noCommands(plugin string) error {
+	return &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s has no commands of its own", plugin),
+		fix: fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin)}
 }
 
 // noPluginCommand returns the error for a command that a plugin, called by a name, does not have.

@@ -48,8 +48,9 @@ func (f *jobRunFlags) attemptLimit(a *app) (int, error) {
 func newJobRunCommand(a *app) *cobra.Command {
 	var f jobRunFlags
 	cmd := &cobra.Command{
-		Use:   "run AGENT",
-		Short: "Run an agent now, and watch it",
+		Use:        "run AGENT",
+		SuggestFor: []string{"start"},
+		Short:      "Run an agent now, and watch it",
 		Long: `Run an agent now, as on its schedule: preflights, the agent, sinks and
 notifiers. Its output is shown as it comes.
 

@@ -277,7 +277,7 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 // printHints prints what a person may have to do before the plugin works.
 func (a *app) printHints(p *plugininstall.Placed) {
 	if p.Readme != "" {
-		a.printf("  its README is %s\n", render.Line(p.Readme))
+		a.printf("  its README is %s\n", a.place(p.Readme))
 	}
 	if len(p.Hints) > 0 {
 		a.printf("  Patchbay has run none of its files. You may have to run:\n")

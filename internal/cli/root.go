@@ -118,21 +118,31 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 }
 
 // unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
-// others. The fix names the subcommands that users also call so, and the commands below subcommands
-// that have this name. If there are none, it suggests a similar name.
+// others. The fix names the commands that users also call so, the commands below subcommands that
+// have this name, and the flags without a value that have it. If there are none, it suggests a
+// similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
+	mean := func(c *cobra.Command, flag string) { meant = append(meant, "`"+c.CommandPath()+flag+"`") }
+	if slices.Contains(cmd.SuggestFor, word) {
+		mean(cmd, "")
+	}
+	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+		if f := c.Flags().Lookup(word); f != nil && f.NoOptDefVal != "" { // it needs no value
+			mean(c, " --"+word)
+		}
+	}
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}
 		names = append(names, c.Name())
 		if slices.Contains(c.SuggestFor, word) {
-			meant = append(meant, "`"+c.CommandPath()+"`")
+			mean(c, "")
 		}
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() && sub.Name() == word {
-				meant = append(meant, "`"+sub.CommandPath()+"`")
+				mean(sub, "")
 			}
 		}
 	}
@@ -268,6 +278,9 @@ func asUsage(cmd *cobra.Command, err error) error {
 	return &problem{kind: kindUsage, err: err, fix: fix}
 }
 
+// aliases are the short names of subcommands in every group.
+var aliases = map[string]string{"list": "ls", "remove": "rm", "delete": "rm"}
+
 // newGroupCommand returns a command that only has subcommands. Without one it shows its help.
 func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
@@ -276,6 +289,11 @@ func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Co
 		GroupID: groupPlugins,
 		Args:    refuseArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, sub := range subcommands {
+		if short, ok := aliases[sub.Name()]; ok {
+			sub.Aliases = append(sub.Aliases, short)
+		}
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd

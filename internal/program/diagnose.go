@@ -25,10 +25,11 @@ const maxPath = 512
 
 // Error returns the path and the reason.
 func (e *StartError) Error() string {
-	if e.Path == "" {
-		return "cannot start: " + e.Why
+	why := e.Why
+	if e.Path != "" && (strings.HasPrefix(why, "is ") || strings.HasPrefix(why, "needs ")) {
+		why = "it " + why
 	}
-	return "cannot start " + excerpt.Of(e.Path, maxPath) + ": " + e.Why
+	return strings.TrimSpace("cannot start "+excerpt.Of(e.Path, maxPath)) + ": " + why
 }
 
 // NotExecutable reports whether the reason is the mode of the program itself, so that chmod fixes
