@@ -281,9 +281,9 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		_, fix := splitFix(s.Err)
 		text, ends := strings.CutSuffix(s.Err.Cause(), "; "+fix)
 		if !ends {
-			fix = cmp.Or(FailureFix(s.Err), h.refusedFix(s))
+			fix = FailureFix(s.Err)
 		}
-		fix = cmp.Or(skippedFix(s.Err), fix)
+		fix = cmp.Or(grantFix(h.failureLacks(s.Err)), skippedFix(s.Err), fix)
 		attrs := []any{"plugin", s.Plugin, "dialect", s.Dialect, "err", text, "hook", s.Hook, "point", string(out.Point)}
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)

@@ -183,7 +183,7 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
 		h.logSkippedFailures(ctx, out)
 	}
-	return out, err
+	return out, h.suggestForEvent(err)
 }
 
 // checkFiles lets plugins check their files before a turn begins.

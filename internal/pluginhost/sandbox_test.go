@@ -532,6 +532,31 @@ func TestAFileThatMayBeReadAndIsNotThere(t *testing.T) {
 	}
 }
 
+// TestAHookThatItsSandboxStops: the fix names the program that the sandbox does not show, whether
+// the failure ends the event or is only logged.
+func TestAHookThatItsSandboxStops(t *testing.T) {
+	const want = "add to its capabilities: exec:cat:/"
+	for rule, settings := range map[string]string{"it ends the event": "", "it is skipped": "on_failure = \"skip\"\n"} {
+		t.Run(rule, func(t *testing.T) {
+			h := confinable(t)
+			h.miner("", "#!/bin/sh\n", "cat || exit 1")
+			h.config("[plugins.miner]\ncapabilities = []\n" + settings)
+			host, log := h.logged(nil)
+			_, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(`{"command":"git","args":[],"flags":{}}`))
+			said := log.String()
+			if fixer, ok := errors.AsType[interface {
+				error
+				Fix() string
+			}](err); ok {
+				said = fixer.Fix()
+			}
+			if !strings.Contains(said, want) || (err == nil) != (settings != "") {
+				t.Errorf("no %q: %v\n%s", want, err, said)
+			}
+		})
+	}
+}
+
 // TestAToolThatItsSandboxStops: the fix names the file or program that the sandbox does not show.
 // If the message names a file that does not exist, there is no fix.
 func TestAToolThatItsSandboxStops(t *testing.T) {
