@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -85,7 +86,7 @@ func (a *app) withForeign(ctx context.Context, name string, rest []string, found
 			return found(host)
 		case fault != nil:
 			return withFix(fmt.Errorf("plugin %s is broken, so its commands are unknown: %w", name, fault),
-				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
+				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", program.Quote(name)))
 		case idle:
 			return noCommands(name, rest)
 		}
@@ -100,7 +101,7 @@ func noCommands(plugin string, rest []string) error {
 		command = fmt.Sprintf("command %s: ", rest[0])
 	}
 	return withFix(fmt.Errorf("plugin %s: %s%w: it has no commands of its own", plugin, command, pluginhost.ErrNotFound),
-		fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin))
+		fmt.Sprintf("`patchbay plugin info %s` lists what it has", program.Quote(plugin)))
 }
 
 // noPluginCommand returns the error for a command that a plugin, called by a name, does not have.
