@@ -279,12 +279,7 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		_, fix := splitFix(s.Err)
-		text, ends := strings.CutSuffix(s.Err.Cause(), "; "+fix)
-		if !ends {
-			fix = FailureFix(s.Err)
-		}
-		fix = cmp.Or(grantFix(h.failureLacks(s.Err)), skippedFix(s.Err), fix)
+		text, fix := skippedFailure(s.Err)
 		attrs := []any{"plugin", s.Plugin, "dialect", s.Dialect, "err", text, "hook", s.Hook, "point", string(out.Point)}
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)
@@ -294,6 +289,19 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		}
 		h.setup().Logger.Log(ctx, level, "a hook failed and was skipped", attrs...)
 	}
+}
+
+// skippedFailure returns the text of a failure that let the event go on, and its fix.
+func skippedFailure(e *hook.Error) (text, fix string) {
+	if lacks, ok := errors.AsType[*lackingError](e); ok {
+		return e.Cause(), lacks.Fix()
+	}
+	_, fix = splitFix(e)
+	text, ends := strings.CutSuffix(e.Cause(), "; "+fix)
+	if !ends {
+		fix = FailureFix(e)
+	}
+	return text, cmp.Or(skippedFix(e), fix)
 }
 
 // skippedFix returns the fix for a failure that let the event go on, or "" if the usual fix

@@ -60,28 +60,29 @@ func (h *Host) suggestCapabilities(e *entry, err error) error {
 	return err
 }
 
-// suggestForEvent does the same for the error that ended an event. It leaves a refusal as it is,
-// because the plugin means to refuse, whatever files it names.
-func (h *Host) suggestForEvent(err error) error {
-	failed, ok := errors.AsType[*hook.Error](err)
-	if !ok || failed.Kind == hook.Refused {
-		return err
+// suggestForSteps does the same for the failures in an outcome. A refusal that ends the event is
+// left as it is, because the plugin means to refuse, whatever files it names.
+func (h *Host) suggestForSteps(out *hook.Outcome) {
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		if s.Err == nil || s.Err.Err == nil || s.Err.Kind == hook.Refused && s.Action != hook.ActionSkip {
+			continue
+		}
+		if grants := h.stepLacks(s); len(grants) > 0 {
+			s.Err.Err = &lackingError{s.Err.Err, grants}
+		}
 	}
-	if grants := h.failureLacks(failed); len(grants) > 0 {
-		return &lackingError{err, grants}
-	}
-	return err
 }
 
-// failureLacks returns the capabilities that the plugin of a failed hook probably lacked, to judge
-// by what it wrote. The messages of other failures are Patchbay's, and name other paths.
-func (h *Host) failureLacks(failed *hook.Error) []string {
-	text := failed.Stderr
-	if failed.Kind == hook.Refused || failed.Kind == hook.Crash {
-		text = failed.Cause() + "\n" + text
+// stepLacks returns the capabilities that the plugin of a failed step probably lacked, to judge by
+// what it wrote. The messages of other failures are Patchbay's, and name other paths.
+func (h *Host) stepLacks(s *hook.Step) []string {
+	text := s.Err.Stderr
+	if s.Err.Kind == hook.Refused || s.Err.Kind == hook.Crash {
+		text = s.Err.Cause() + "\n" + text
 	}
 	for _, e := range h.roster().entries {
-		if e.info.Name == failed.Plugin && e.found.Dialect == failed.Dialect && e.plugin != nil {
+		if e.info.Name == s.Plugin && e.found.Dialect == s.Dialect && e.plugin != nil {
 			return h.lacking(e, text)
 		}
 	}

@@ -533,7 +533,7 @@ func TestAFileThatMayBeReadAndIsNotThere(t *testing.T) {
 }
 
 // TestAHookThatItsSandboxStops: the fix names the program that the sandbox does not show, whether
-// the failure ends the event or is only logged.
+// the failure ends the event or is only logged, and so does the error of the step.
 func TestAHookThatItsSandboxStops(t *testing.T) {
 	const want = "add to its capabilities: exec:cat:/"
 	for rule, settings := range map[string]string{"it ends the event": "", "it is skipped": "on_failure = \"skip\"\n"} {
@@ -542,16 +542,17 @@ func TestAHookThatItsSandboxStops(t *testing.T) {
 			h.miner("", "#!/bin/sh\n", "cat || exit 1")
 			h.config("[plugins.miner]\ncapabilities = []\n" + settings)
 			host, log := h.logged(nil)
-			_, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(`{"command":"git","args":[],"flags":{}}`))
-			said := log.String()
-			if fixer, ok := errors.AsType[interface {
-				error
-				Fix() string
-			}](err); ok {
-				said = fixer.Fix()
+			out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(`{"command":"git","args":[],"flags":{}}`))
+			if ends := settings == ""; ends != (err != nil) || ends == strings.Contains(log.String(), want) {
+				t.Errorf("%v\n%s", err, log)
 			}
-			if !strings.Contains(said, want) || (err == nil) != (settings != "") {
-				t.Errorf("no %q: %v\n%s", want, err, said)
+			for _, failed := range []error{err, out.Steps[0].Err} {
+				if fixer, ok := errors.AsType[interface {
+					error
+					Fix() string
+				}](failed); failed != nil && (!ok || !strings.HasSuffix(fixer.Fix(), "/cat")) {
+					t.Errorf("%v has no fix", failed)
+				}
 			}
 		})
 	}
