@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
@@ -162,6 +163,10 @@ func (c *ToolCall) after(ctx context.Context, was ToolResult) (ToolResult, error
 		return *c.refused(out), nil
 	}
 	result := readResult(fields)
+	if result.Error == was.Error && strings.Contains(was.Output, was.Error) && !strings.Contains(result.Output, was.Error) {
+		// Plugins of most protocols see only the text: what they removed must not come back.
+		result.Error = result.Output
+	}
 	if result.Output == was.Output && result.Success == was.Success && result.Error == was.Error {
 		return was, nil
 	}

@@ -104,7 +104,11 @@ func (f *firing) after() {
 	if !ok {
 		return
 	}
-	if now := resultOf(fields); now.textForModel() != was.textForModel() {
+	now := resultOf(fields)
+	if now.fault == was.fault && strings.Contains(was.text, was.fault) {
+		now.fault = "" // plugins of most protocols see only the text: what they removed from it must not come back
+	}
+	if now.textForModel() != was.textForModel() {
 		text := now.textForModel()
 		f.wish.result = &text
 	} else if now.success != was.success {

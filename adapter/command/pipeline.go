@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,8 +52,8 @@ type Program interface {
 	// command to the function then.
 	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
 	// Execute runs the command as plugins left it after command.before. If capture is set, it
-	// returns the output as the result and does not show it. It is not called if a plugin has
-	// answered instead of the command.
+	// returns the output as the result and does not show it; a command that failed may have a
+	// result beside its error. It is not called if a plugin has answered instead of the command.
 	Execute(ctx context.Context, c Command, capture bool) (result json.RawMessage, err error)
 	// Show shows a result that Execute captured or that a plugin returned, as plugins left it.
 	Show(c Command) error
@@ -145,10 +146,22 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 		return r.program.Show(r.command)
 	}
 	capture := r.pipeline.Host.Wants(hook.CommandAfter, r.command.payload())
-	if r.command.Result, err = r.program.Execute(ctx, r.command, capture); err != nil {
+	r.command.Result, err = r.program.Execute(ctx, r.command, capture)
+	switch {
+	case err == nil:
+		return r.after(ctx, capture)
+	case len(r.command.Result) == 0:
 		return err
 	}
-	if _, err := r.stage(ctx, hook.CommandAfter); err != nil || !capture {
+	if shown := r.after(ctx, capture); shown != nil {
+		return errors.Join(err, shown)
+	}
+	return err
+}
+
+// after lets plugins change what the command has returned, and shows it if it was captured.
+func (r *run) after(ctx context.Context, captured bool) error {
+	if _, err := r.stage(ctx, hook.CommandAfter); err != nil || !captured {
 		return err
 	}
 	return r.program.Show(r.command)

@@ -20,6 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
@@ -211,9 +212,9 @@ func callFix(e *hook.Error) string {
 	case e.Kind == hook.Timeout:
 		return "give it more time: set timeout of the plugin in the configuration"
 	case e.Kind == hook.Crash:
-		return fmt.Sprintf("`patchbay plugin logs %s` shows all that it wrote to stderr, and `patchbay plugin test %s` tries it with other calls", e.Plugin, e.Plugin)
+		return fmt.Sprintf("`patchbay plugin logs %s` shows all that it wrote to stderr, and `patchbay plugin test %s` tries it with other calls", program.Quote(e.Plugin), program.Quote(e.Plugin))
 	case e.Kind == hook.Garbled, e.Kind == hook.TooLarge:
-		return fmt.Sprintf("`patchbay plugin test %s` shows where it does not follow its protocol", e.Plugin)
+		return fmt.Sprintf("`patchbay plugin test %s` shows where it does not follow its protocol", program.Quote(e.Plugin))
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -84,10 +85,10 @@ func checkMethod(host *pluginhost.Host, plugin, method string) error {
 	}
 	if len(p.Methods) == 0 {
 		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, pluginhost.ErrNotFound),
-			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
+			fmt.Sprintf("`patchbay plugin info %s` lists what it has", program.Quote(p.Name)))
 	}
 	return withFix(fmt.Errorf("plugin %s: method %s: %w: it has %s", p.Name, method, pluginhost.ErrNotFound, excerpt.Of(strings.Join(p.Methods, ", "), 400)),
-		suggestName(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
+		suggestName(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", program.Quote(p.Name))))
 }
 
 func newCallJSON(plugin, method string, result json.RawMessage, err error) callJSON {

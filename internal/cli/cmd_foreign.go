@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -85,7 +86,7 @@ func (a *app) withForeign(ctx context.Context, name string, found func(*pluginho
 			return found(host)
 		case fault != nil:
 			return withFix(fmt.Errorf("plugin %s is broken, so its commands are unknown: %w", name, fault),
-				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
+				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", program.Quote(name)))
 		case idle:
 			return noCommands(name)
 		}
@@ -96,7 +97,7 @@ func (a *app) withForeign(ctx context.Context, name string, found func(*pluginho
 // noCommands returns the error for a plugin without commands.
 func noCommands(plugin string) error {
 	return &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s has no commands of its own", plugin),
-		fix: fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin)}
+		fix: fmt.Sprintf("`patchbay plugin info %s` lists what it has", program.Quote(plugin))}
 }
 
 // noPluginCommand returns the error for a command that a plugin, called by a name, does not have.

@@ -239,7 +239,7 @@ func crashFix(e *hook.Error) string {
 	if strings.Contains(strings.TrimSpace(e.Stderr), "\n") {
 		return "run the command again with -v to see all that the plugin wrote to stderr"
 	}
-	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", e.Plugin)
+	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", program.Quote(e.Plugin))
 }
 
 // withoutPluginFix returns how to go on without a plugin that cannot be called, if that ended an

@@ -212,8 +212,8 @@ func lookAt(e *entry, dialectName string, p dialect.Problem) string {
 		return ""
 	}
 	broken := e.state == dialect.Broken && e.found.Path != ""
-	look := "`patchbay plugin info -v " + e.info.Name + "`"
-	target := e.info.Name
+	target := program.Quote(e.info.Name)
+	look := "`patchbay plugin info -v " + target + "`"
 	if e.named { // it may not be installed
 		target = program.Quote(e.found.Path)
 		look = "`patchbay plugin validate -v " + target + "`"

@@ -177,6 +177,9 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	if point == hook.TurnDone {
 		h.endTurn(ctx)
 	}
+	if out != nil {
+		h.suggestForSteps(out)
+	}
 	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err})
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
 		h.logSkippedFailures(ctx, out)

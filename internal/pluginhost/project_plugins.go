@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/fixes"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
@@ -124,17 +125,7 @@ func projectFix(root string) string {
 	if wd, err := os.Getwd(); err == nil && ProjectRoot(wd) == root {
 		return "patchbay project trust"
 	}
-	return "patchbay project trust " + shellWord(root)
-}
-
-// shellWord quotes a path for a shell if it needs quotes.
-func shellWord(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:,", r))
-	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
+	return "patchbay project trust " + program.Quote(root)
 }
 
 // examineProject reports which files of a project are not used, and why. It also reports which

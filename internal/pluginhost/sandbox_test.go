@@ -534,6 +534,32 @@ func TestGrantsOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestAHookThatItsSandboxStops: the fix names the program that the sandbox does not show, whether
+// the failure ends the event or is only logged, and so does the error of the step.
+func TestAHookThatItsSandboxStops(t *testing.T) {
+	const want = "add to its capabilities: exec:cat:/"
+	for rule, settings := range map[string]string{"it ends the event": "", "it is skipped": "on_failure = \"skip\"\n"} {
+		t.Run(rule, func(t *testing.T) {
+			h := confinable(t)
+			h.miner("", "#!/bin/sh\n", "cat || exit 1")
+			h.config("[plugins.miner]\ncapabilities = []\n" + settings)
+			host, log := h.logged(nil)
+			out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(`{"command":"git","args":[],"flags":{}}`))
+			if ends := settings == ""; ends != (err != nil) || ends == strings.Contains(log.String(), want) {
+				t.Errorf("%v\n%s", err, log)
+			}
+			for _, failed := range []error{err, out.Steps[0].Err} {
+				if fixer, ok := errors.AsType[interface {
+					error
+					Fix() string
+				}](failed); failed != nil && (!ok || !strings.HasSuffix(fixer.Fix(), "/cat")) {
+					t.Errorf("%v has no fix", failed)
+				}
+			}
+		})
+	}
+}
+
 // TestAToolThatItsSandboxStops: the fix names the file or program that the sandbox does not show.
 // If the message names a file that does not exist, there is no fix.
 func TestAToolThatItsSandboxStops(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // search lists all plugins, with the configuration's settings for each. It reuses the entries of
@@ -301,7 +302,7 @@ func (s *search) refuseRivals() {
 		}
 		if holder := holders[role]; holder != nil {
 			e.fail(dialect.WithFix(fmt.Errorf("only one plugin can be the %s, and plugin %s already is", role, holder.info.Name),
-				fmt.Sprintf("disable one of them: `patchbay plugin disable %s`, or `patchbay plugin disable %s`", holder.names.place, e.names.place)))
+				fmt.Sprintf("disable one of them: `patchbay plugin disable %s`, or `patchbay plugin disable %s`", program.Quote(holder.names.place), program.Quote(e.names.place))))
 			continue
 		}
 		holders[role] = e
@@ -344,7 +345,7 @@ func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {
 		err := fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
-		e.state, e.err = dialect.Disabled, dialect.WithFix(err, "`patchbay plugin enable "+e.info.Name+"`")
+		e.state, e.err = dialect.Disabled, dialect.WithFix(err, "`patchbay plugin enable "+program.Quote(e.info.Name)+"`")
 		return
 	}
 	if e.state != "" && e.state != dialect.Ready {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
@@ -201,10 +202,10 @@ func ReadFix(path string) string {
 	return "chmod u+r " + Quote(path)
 }
 
-// Quote quotes a path so that it can be pasted into a shell.
+// Quote quotes a path or the name of a plugin so that it can be pasted into a shell.
 func Quote(path string) string {
 	safe := func(r rune) bool {
-		return r == '/' || r == '.' || r == '-' || r == '_' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return strings.ContainsRune("/._-+@%:,", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
 	}
 	if path != "" && strings.TrimFunc(path, safe) == "" {
 		return path

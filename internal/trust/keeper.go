@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/patchbay-dev/patchbay/internal/filestate"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // A Policy says what is done about plugins that are new or have changed.
@@ -312,17 +312,7 @@ func (r *Refusal) Fix() string   { return r.fix }
 func (r *Refusal) Unwrap() error { return r.err }
 
 func trustFix(p Plugin) string {
-	return "if you expected that: patchbay plugin trust " + quoted(p.Name)
-}
-
-// quoted returns a name as it is typed in a shell.
-func quoted(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool {
-		return !strings.ContainsRune("-_.+:", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
+	return "if you expected that: patchbay plugin trust " + program.Quote(p.Name)
 }
 
 func (k *Keeper) unknown(p Plugin) error {
@@ -335,7 +325,7 @@ func (k *Keeper) changed(p Plugin, changes []Change) error {
 
 func (k *Keeper) unreadable(p Plugin, err error) error {
 	return &Refusal{Plugin: p.Name, why: "its files cannot be compared with the lock: " + err.Error(), err: err,
-		fix: "correct the cause, then run `patchbay plugin trust " + quoted(p.Name) + "`"}
+		fix: "correct the cause, then run `patchbay plugin trust " + program.Quote(p.Name) + "`"}
 }
 
 // Summary names the first few changes.

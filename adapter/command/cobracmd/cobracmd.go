@@ -166,13 +166,15 @@ func (r *run) Execute(_ context.Context, c command.Command, capture bool) (json.
 		r.target.SetOut(&text)
 		defer r.target.SetOut(out)
 	}
-	if err := r.target.RunE(r.target, c.Args); err != nil {
+	err := r.target.RunE(r.target, c.Args)
+	switch {
+	case err != nil && text.Len() == 0:
 		return nil, err
-	}
-	if r.results.value != nil || !capture {
+	case err == nil && (r.results.value != nil || !capture):
 		return r.results.value, nil
 	}
-	return rawjson.Marshal(text.String())
+	printed, encoding := rawjson.Marshal(text.String())
+	return printed, cmp.Or(err, encoding)
 }
 
 // Show prints a result. A string is printed as it is.

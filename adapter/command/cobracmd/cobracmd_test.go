@@ -57,6 +57,10 @@ func program(out *bytes.Buffer) *cobra.Command {
 		if args[0] == "fail" {
 			return errors.New("no room")
 		}
+		if args[0] == "half" {
+			fmt.Fprintln(cmd.OutOrStdout(), "added half of it")
+			return errors.New("no more room")
+		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "added %s [%s]\n", args[0], tags)
 		return err
 	}}
@@ -130,6 +134,27 @@ func TestPluginsChangeACommand(t *testing.T) {
 				t.Errorf("%q, %v; want %q", out, err, c.want)
 			}
 		})
+	}
+}
+
+// TestTheOutputOfACommandThatFails: plugins see and change it like any other, and it is shown
+// before the error.
+func TestTheOutputOfACommandThatFails(t *testing.T) {
+	refuse := hook.Hook{Plugin: "p", Dialect: "mine", Name: "h", Point: hook.CommandAfter, Call: func(context.Context, *hook.Event) (hook.Reply, error) {
+		return hook.Reply{Verdict: hook.Deny, Reason: "secret"}, nil
+	}}
+	for rule, c := range map[string]struct {
+		hooks    []hook.Hook
+		out, err string
+	}{
+		"no plugin":                {nil, "added half of it\n", "no more room"},
+		"a plugin that changes it": {[]hook.Hook{plugin(hook.CommandAfter, "result", `"(hidden)\n"`)}, "(hidden)\n", "no more room"},
+		"a plugin that refuses it": {[]hook.Hook{refuse}, "", "no more room\ntodo.add has run, but plugin p refused its output at command.after: secret"},
+	} {
+		out, h, err := execute(t, "todo add half", c.hooks...)
+		if err == nil || err.Error() != c.err || out != c.out {
+			t.Errorf("%s: %q, %v\n%s", rule, out, err, strings.Join(h.fired, "\n"))
+		}
 	}
 }
 
