@@ -162,8 +162,8 @@ func refused(out *hook.Outcome, err error) *refusal {
 	case out != nil && out.Verdict == hook.Deny:
 		return &refusal{out.Reason, cmp.Or(out.Suggest, refusalFix(out))}
 	case err != nil:
-		fix := fixOf(err)
-		return &refusal{strings.TrimSuffix(err.Error(), "; "+fix), fix}
+		text, fix := explained(err)
+		return &refusal{text, fix}
 	}
 	return nil
 }
@@ -175,6 +175,13 @@ func refusalFix(out *hook.Outcome) string {
 		return ""
 	}
 	return fixOf(out.Steps[len(out.Steps)-1].Err)
+}
+
+// explained returns the text of an error without the fix at its end, and the fix, which is shown
+// separately.
+func explained(err error) (text, fix string) {
+	fix = fixOf(err)
+	return strings.TrimSuffix(err.Error(), "; "+fix), fix
 }
 
 // fixOf returns the fix that err suggests, or else the fix for a failed call to a plugin. It
@@ -278,8 +285,8 @@ func (r *Attempt) addSinkError(who string, out *hook.Outcome, err error) {
 	if err == nil {
 		return
 	}
-	fix := fixOf(err)
-	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
+	text, fix := explained(err)
+	r.Sinks, r.SinkFixes = append(r.Sinks, who+text), append(r.SinkFixes, fix)
 }
 
 // SinkErrors returns the errors of the sinks that failed, each with its fix. A run that an earlier
@@ -404,7 +411,7 @@ func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	var env []string
 	for _, v := range secretenv.Without(a.runner.Environ) {
 		name, _, _ := strings.Cut(v, "=")
-		if m.passesEnv(name) && !strings.HasPrefix(name, "AGENT_") {
+		if _, replaced := m.Env.Extra[name]; !replaced && m.passesEnv(name) && !strings.HasPrefix(name, "AGENT_") {
 			env = append(env, v)
 		}
 	}

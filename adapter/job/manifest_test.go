@@ -71,7 +71,7 @@ func TestEveryKey(t *testing.T) {
 		}
 	}
 	check("agent", m.Agent, Agent{"finops-weekly", "What the clouds cost.", "", false, time.Minute})
-	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), true, Place{"run.command", 9, 11}})
+	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), true, Place{"run.command", 9, 11}, Place{"run.working_dir", 11, 15}})
 	check("env", m.Env, Env{false, map[string]string{"LOG_LEVEL": "info"}})
 	defaults := Retry{5, []time.Duration{time.Minute, 2 * time.Minute}, time.Hour}
 	check("defaults", m.Defaults, defaults)

@@ -76,7 +76,8 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 		case errors.Is(err, errors.ErrUnsupported):
 			t.log.Debug("skipping a notifier that this system does not support", "agent", m.Agent.Name, "notifier", d.String())
 		case err != nil:
-			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", err)
+			text, fix := explained(err)
+			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", text, "fix", fix)
 		default:
 			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
 		}
