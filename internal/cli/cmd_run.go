@@ -37,7 +37,8 @@ func newRunCommand(a *app) *cobra.Command {
 output (command.after). They are told when it has ended (command.done).
 
 The program gets your terminal, your signals and your stdin. Its output is shown
-as it comes, unless a plugin wants to transform it.`,
+as it comes, unless a plugin wants to transform it. A terminal shows which
+plugins the command waits for.`,
 		Example: `  patchbay run -- git commit -m 'tidy up'
   patchbay run make test`,
 		Annotations: exits(exit{exitOK, "the program succeeded; any other exit code of the program is passed on"},
@@ -48,11 +49,14 @@ as it comes, unless a plugin wants to transform it.`,
 			if len(args) == 0 {
 				return usage("usage: "+cmd.UseLine(), "%s: missing PROGRAM", cmd.CommandPath())
 			}
+			if args[0] == "" {
+				return usage("name a program; a variable of the shell may be empty", "%s: PROGRAM is empty", cmd.CommandPath())
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runRun(cmd.Context(), args) },
 	}
-	cmd.Flags().SetInterspersed(false) // flags after PROGRAM belong to the program
+	passesWordsOn(cmd) // flags after PROGRAM belong to the program
 	return cmd
 }
 
@@ -62,12 +66,26 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 		group := proc.NewGroup(a.logger())
 		defer group.Close()
 		p := &wrapped{app: a, path: args[0], group: group}
-		err := (&command.Pipeline{Host: host, Fired: a.warnOfFlags}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
+		err := (&command.Pipeline{Host: waitedHost{host, a}, Fired: a.warnOfFlags}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
 		if err == nil && p.code != 0 {
 			return &programExit{code: p.code}
 		}
 		return err
 	})
+}
+
+// A waitedHost is a host that shows which plugins an event waits for. No event is fired while the
+// program has the terminal.
+type waitedHost struct {
+	*pluginhost.Host
+	app *app
+}
+
+// Fire fires an event.
+func (h waitedHost) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
+	ctx, end := h.app.waitingAt(ctx, point)
+	defer end()
+	return h.Host.Fire(ctx, point, payload)
 }
 
 // warnOfFlags warns of plugins that set flags. The flags of a wrapped program are among its
