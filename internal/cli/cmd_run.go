@@ -66,7 +66,7 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 		group := proc.NewGroup(a.logger())
 		defer group.Close()
 		p := &wrapped{app: a, path: args[0], group: group}
-		err := (&command.Pipeline{Host: waitedHost{host, a}, Fired: a.warnOfFlags}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
+		err := (&command.Pipeline{Host: waitedHost{host, a}, Fired: p.see}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
 		if err == nil && p.code != 0 {
 			return &programExit{code: p.code}
 		}
@@ -86,20 +86,6 @@ func (h waitedHost) Fire(ctx context.Context, point hook.Point, payload any) (*h
 	ctx, end := h.app.waitingAt(ctx, point)
 	defer end()
 	return h.Host.Fire(ctx, point, payload)
-}
-
-// warnOfFlags warns of plugins that set flags. The flags of a wrapped program are among its
-// arguments, so such a change has no effect.
-func (a *app) warnOfFlags(out *hook.Outcome) {
-	for i := range out.Steps {
-		s := &out.Steps[i]
-		for _, c := range s.Diff() {
-			if strings.HasPrefix(c.Path, "/flags") && out.Point != hook.CommandAfter {
-				a.logger().Warn("the plugin sets flags, which have no effect under patchbay run; it must change args instead",
-					"plugin", s.Plugin, "flag", strings.TrimPrefix(strings.TrimPrefix(c.Path, "/flags"), "/"), "hook", s.Hook)
-			}
-		}
-	}
 }
 
 // programExit is the exit code of a program that ran, or the code of a shell for a program that
@@ -129,6 +115,8 @@ type wrapped struct {
 	tie   func()         // from now on, the end of the command's context ends the stages
 	untie func() bool    // undoes tie; false: the context has ended
 	over  func() bool    // reports whether the context has ended
+
+	renamer string // the plugin that last changed the command's name; "": none did
 }
 
 // programResult is the result of a program, as plugins see it.
@@ -136,6 +124,26 @@ type programResult struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
+}
+
+// see notes which plugin changed the name of the command. It warns of plugins that set flags: those
+// of a wrapped program are among its arguments, so such a change has no effect.
+func (w *wrapped) see(out *hook.Outcome) {
+	if out.Point == hook.CommandAfter {
+		return
+	}
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		for _, c := range s.Diff() {
+			if c.Path == "/command" {
+				w.renamer = s.Plugin
+			}
+			if flag, ok := strings.CutPrefix(c.Path, "/flags"); ok {
+				w.logger().Warn("the plugin sets flags, which have no effect under patchbay run; it must change args instead",
+					"plugin", s.Plugin, "flag", strings.TrimPrefix(flag, "/"), "hook", s.Hook)
+			}
+		}
+	}
 }
 
 // Parse does not change the arguments. A signal ends the stages before and after the program. While
@@ -178,7 +186,7 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 		err = closeErr
 	}
 	if err != nil {
-		return nil, w.noProgram(err)
+		return nil, w.noProgram(c, err)
 	}
 	w.code = exit.ShellCode()
 	w.ran = &programResult{ExitCode: w.code}
@@ -207,14 +215,19 @@ func (w *wrapped) program(c command.Command) string {
 }
 
 // noProgram turns the error of a program that did not start into a shell's exit code. The program
-// is no plugin, so the fix does not speak of one.
-func (w *wrapped) noProgram(err error) error {
+// is no plugin, so the fix does not speak of one. If a plugin has named the program, the error says
+// so.
+func (w *wrapped) noProgram(c command.Command, err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
 		return err
 	}
 	fix := strings.NewReplacer("reinstall the plugin", "check the path, or reinstall the program", "the plugin", "the program").Replace(start.Fix)
-	err = &problem{err: &program.StartError{Path: start.Path, Why: start.Why, Err: start.Err}, fix: fix}
+	err = &program.StartError{Path: start.Path, Why: start.Why, Err: start.Err}
+	if w.program(c) != w.path {
+		err = fmt.Errorf("plugin %s replaced %s: %w", w.renamer, w.path, err)
+	}
+	err = &problem{err: err, fix: fix}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &programExit{exitNoProgram, err}
