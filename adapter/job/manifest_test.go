@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 	want := &Manifest{
 		Path: testPath(), Dir: dir, Fingerprint: m.Fingerprint, named: m.named,
 		Agent:    Agent{Name: "a", Monitor: true, Timeout: 30 * time.Minute},
-		Run:      Program{Command: "true", WorkingDir: dir, At: Place{"run.command", 4, 11}},
+		Run:      Program{Command: "true", WorkingDir: dir, At: Place{"run.command", 4, 11}, DirAt: Place{"run.working_dir", 3, 2}},
 		Env:      Env{Inherit: true, Extra: map[string]string{}},
 		Defaults: Retry{3, []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute}, 2 * time.Hour},
 		Preflight: []Hook{{
