@@ -150,13 +150,10 @@ func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	return s.failure(out, err)
 }
 
-// failure returns err, or the error of the first step that failed. Its text has no value of a
-// variable, which plugins repeat, for example in the address that they could not reach.
+// failure returns the error of an event, or nil. Its text has no value of a variable, which plugins
+// repeat, for example in the address that they could not reach.
 func (s pluginSender) failure(out *hook.Outcome, err error) error {
-	if err == nil {
-		err = stepError(out)
-	}
-	if err == nil {
+	if err = errors.Join(failures(out, err)...); err == nil {
 		return nil
 	}
 	text := err.Error()
