@@ -270,6 +270,9 @@ func (c *Command) read(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return err
 	}
-	c.Name, c.Args, c.Flags, c.Result = in.Command, in.Args, in.Flags, in.Result
+	for name, value := range in.Flags {
+		in.Flags[name] = restored(c.Flags[name], value)
+	}
+	c.Name, c.Args, c.Flags, c.Result = restored(c.Name, in.Command), restoredArgs(c.Args, in.Args), in.Flags, in.Result
 	return nil
 }
