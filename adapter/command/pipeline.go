@@ -36,7 +36,7 @@ type payload struct {
 	Flags     map[string]string `json:"flags"`
 	Result    json.RawMessage   `json:"result"`
 	Timestamp string            `json:"timestamp"`
-	Error     string            `json:"error,omitempty"` // only at command.done: why the command failed or was refused
+	Error     string            `json:"error,omitempty"` // why the command failed, and at command.done also why it was refused
 }
 
 // A Pipeline takes commands through the plugins of a host.
@@ -52,8 +52,8 @@ type Program interface {
 	// command to the function then.
 	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
 	// Execute runs the command as plugins left it after command.before. If capture is set, it
-	// returns the output as the result and does not show it; a command that failed may have a
-	// result beside its error. It is not called if a plugin has answered instead of the command.
+	// returns the output as the result and does not show it, even if the command fails. It is not
+	// called if a plugin has answered instead of the command.
 	Execute(ctx context.Context, c Command, capture bool) (result json.RawMessage, err error)
 	// Show shows a result that Execute captured or that a plugin returned, as plugins left it.
 	Show(c Command) error
@@ -120,6 +120,7 @@ type run struct {
 	pipeline *Pipeline
 	program  Program
 	command  Command // as the last stage left it
+	failure  error   // of the command; nil: it has not failed, or has not run
 }
 
 // stages runs the command up to and including its output.
@@ -146,22 +147,24 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 		return r.program.Show(r.command)
 	}
 	capture := r.pipeline.Host.Wants(hook.CommandAfter, r.command.payload())
-	r.command.Result, err = r.program.Execute(ctx, r.command, capture)
-	switch {
-	case err == nil:
-		return r.after(ctx, capture)
-	case len(r.command.Result) == 0:
+	r.command.Result, r.failure = r.program.Execute(ctx, r.command, capture)
+	if r.failure != nil && len(r.command.Result) == 0 { // it has printed nothing that plugins have to see
+		return r.failure
+	}
+	switch err := r.finish(ctx, capture); {
+	case r.failure == nil:
 		return err
+	case err == nil:
+		return r.failure
+	default:
+		return errors.Join(r.failure, err)
 	}
-	if shown := r.after(ctx, capture); shown != nil {
-		return errors.Join(err, shown)
-	}
-	return err
 }
 
-// after lets plugins change what the command has returned, and shows it if it was captured.
-func (r *run) after(ctx context.Context, captured bool) error {
-	if _, err := r.stage(ctx, hook.CommandAfter); err != nil || !captured {
+// finish takes the result of a command that has run through the last stage, and shows it if it was
+// captured.
+func (r *run) finish(ctx context.Context, capture bool) error {
+	if _, err := r.stage(ctx, hook.CommandAfter); err != nil || !capture {
 		return err
 	}
 	return r.program.Show(r.command)
@@ -171,7 +174,11 @@ func (r *run) after(ctx context.Context, captured bool) error {
 // a plugin stopped the command and returned a result.
 func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
 	c, name := &r.command, r.command.Name
-	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())
+	event := c.payload()
+	if r.failure != nil {
+		event.Error = r.failure.Error()
+	}
+	out, err := r.pipeline.Host.Fire(ctx, point, event)
 	if out != nil && r.pipeline.Fired != nil {
 		r.pipeline.Fired(out)
 	}
@@ -263,6 +270,9 @@ func (c *Command) read(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return err
 	}
-	c.Name, c.Args, c.Flags, c.Result = in.Command, in.Args, in.Flags, in.Result
+	for name, value := range in.Flags {
+		in.Flags[name] = restored(c.Flags[name], value)
+	}
+	c.Name, c.Args, c.Flags, c.Result = restored(c.Name, in.Command), restoredArgs(c.Args, in.Args), in.Flags, in.Result
 	return nil
 }

@@ -50,6 +50,7 @@ type Program struct {
 	WorkingDir string
 	InProject  bool  // working_dir is given, so the agent's plugins run in its project
 	At         Place // of the command
+	DirAt      Place // of the working directory
 }
 
 // Env is the [env] table.

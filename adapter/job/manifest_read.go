@@ -48,6 +48,8 @@ func readManifest(t *document.Table, m *Manifest) {
 	m.Run = readProgram(t.Table("run"), m)
 	m.Run.At.Key = "run.command"
 	m.Run.At.Line, m.Run.At.Column = t.Position("run", "command")
+	m.Run.DirAt.Key = "run.working_dir"
+	m.Run.DirAt.Line, m.Run.DirAt.Column = t.Position("run", "working_dir")
 	m.Env = readEnv(t.Table("env"))
 	m.Defaults = readDefaults(t.Table("defaults"))
 	m.Schedules = readSchedules(t.Tables("schedules"), m.Defaults)
@@ -80,7 +82,7 @@ func readName(t *document.Table, key string) string {
 }
 
 // readProgram reads the program to start. A command that contains a slash is relative to the
-// manifest's directory; a bare name is looked up in $PATH.
+// manifest's directory; a bare name is looked up in the PATH that the program gets.
 func readProgram(t *document.Table, m *Manifest) Program {
 	written := t.Required("command")
 	p := Program{

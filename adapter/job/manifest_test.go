@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 	want := &Manifest{
 		Path: testPath(), Dir: dir, Fingerprint: m.Fingerprint, named: m.named,
 		Agent:    Agent{Name: "a", Monitor: true, Timeout: 30 * time.Minute},
-		Run:      Program{Command: "true", WorkingDir: dir, At: Place{"run.command", 4, 11}},
+		Run:      Program{Command: "true", WorkingDir: dir, At: Place{"run.command", 4, 11}, DirAt: Place{"run.working_dir", 3, 2}},
 		Env:      Env{Inherit: true, Extra: map[string]string{}},
 		Defaults: Retry{3, []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute}, 2 * time.Hour},
 		Preflight: []Hook{{
@@ -71,7 +71,7 @@ func TestEveryKey(t *testing.T) {
 		}
 	}
 	check("agent", m.Agent, Agent{"finops-weekly", "What the clouds cost.", "", false, time.Minute})
-	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), true, Place{"run.command", 9, 11}})
+	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), true, Place{"run.command", 9, 11}, Place{"run.working_dir", 11, 15}})
 	check("env", m.Env, Env{false, map[string]string{"LOG_LEVEL": "info"}})
 	defaults := Retry{5, []time.Duration{time.Minute, 2 * time.Minute}, time.Hour}
 	check("defaults", m.Defaults, defaults)

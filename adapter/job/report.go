@@ -74,7 +74,8 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 		case errors.Is(err, errors.ErrUnsupported):
 			t.log.Debug("skipping a notifier that this system does not support", "agent", m.Agent.Name, "notifier", d.String())
 		case err != nil:
-			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", err)
+			text, fix := explained(err)
+			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", text, "fix", fix)
 		default:
 			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
 		}
@@ -151,10 +152,7 @@ func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 // in an error, for example the address that it could not reach. So failure removes the values of
 // variables from the text.
 func (s pluginSender) failure(out *hook.Outcome, err error) error {
-	if err == nil {
-		err = stepError(out)
-	}
-	if err == nil {
+	if err = errors.Join(failures(out, err)...); err == nil {
 		return nil
 	}
 	text := err.Error()

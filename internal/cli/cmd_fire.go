@@ -91,8 +91,8 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	}
 	return a.withHost(ctx, needPoints(point), func(host *pluginhost.Host) error {
 		data := a.withPlace(host, point, data)
-		end := a.waiting("waiting for the plugins at " + string(point))
-		out, err := host.Fire(ctx, point, data)
+		fire, end := a.waitingAt(ctx, point)
+		out, err := host.Fire(fire, point, data)
 		end()
 		if out == nil {
 			return err

@@ -58,6 +58,7 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Findin
 			findings = append(findings, asFinding(pluginhost.SeverityWarning, m.Agent.Name, w))
 		}
 		findings = append(findings, x.program(m)...)
+		findings = append(findings, x.workingDir(m)...)
 		if m.Security.Restricts() && !x.Confined {
 			findings = append(findings, complain(pluginhost.SeverityInfo, m, job.Place{Key: "security"},
 				"network and filesystem_writable are not enforced", `write sandbox = "declared" into the configuration`)...)
@@ -143,7 +144,10 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	at := m.Run.At
 	command := m.Run.Command
 	if !filepath.IsAbs(command) {
-		path := dialect.Env{Vars: x.Environ}.Get("PATH")
+		path, own := m.Env.Extra["PATH"]
+		if !own {
+			path = dialect.Env{Vars: x.Environ}.Get("PATH")
+		}
 		for _, dir := range filepath.SplitList(path) {
 			if dialect.Executable(filepath.Join(dir, command)) {
 				return nil
@@ -159,6 +163,18 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	}
 	if !dialect.Executable(command) {
 		return complain(pluginhost.SeverityError, m, at, command+" is not executable", "run: chmod +x "+command)
+	}
+	return nil
+}
+
+// workingDir checks that the directory in which the program runs exists.
+func (x *JobExam) workingDir(m *job.Manifest) []pluginhost.Finding {
+	dir := m.Run.WorkingDir
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+		return complain(pluginhost.SeverityError, m, m.Run.DirAt, "there is no directory "+dir, "create it, or correct the path")
+	case err != nil:
+		return complain(pluginhost.SeverityError, m, m.Run.DirAt, err.Error(), "write the path of a directory that you can enter")
 	}
 	return nil
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Records are the stored sessions and events.
 type Records struct {
 	Sessions *sessionstore.Store
 	Journal  *journal.Journal
-	core     *Core
 }
 
 // OpenRecords opens sessions and journal without plugins and model. The engine may be shared with a
@@ -35,7 +35,7 @@ func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error)
 	if err := c.openEngine(ctx); err != nil {
 		return nil, nil, errors.Join(err, c.closeEngine())
 	}
-	return &Records{c.Sessions, c.Journal, c}, c.closeEngine, nil
+	return &Records{c.Sessions, c.Journal}, c.closeEngine, nil
 }
 
 // Remove deletes a session that is not in use, as [sessionstore.Store.Remove] does, and its events.
@@ -43,7 +43,8 @@ func (r *Records) Remove(ctx context.Context, id string) error {
 	if err := r.Sessions.Remove(ctx, id); err != nil {
 		return err
 	}
-	r.core.post("session.deleted", "", map[string]string{"id": id})
+	event := hook.Object{{Name: "id", Value: rawjson.String(id)}}
+	r.Journal.Post("session.deleted", "", event.JSON()) // not with core.post: there may be no host, and an id has no secrets
 	return r.Journal.Forget(ctx, id)
 }
 

@@ -57,10 +57,6 @@ func program(out *bytes.Buffer) *cobra.Command {
 		if args[0] == "fail" {
 			return errors.New("no room")
 		}
-		if args[0] == "half" {
-			fmt.Fprintln(cmd.OutOrStdout(), "added half of it")
-			return errors.New("no more room")
-		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "added %s [%s]\n", args[0], tags)
 		return err
 	}}
@@ -76,12 +72,19 @@ func program(out *bytes.Buffer) *cobra.Command {
 	}
 	todo.AddCommand(list)
 	count := &cobra.Command{Use: "count", RunE: func(cmd *cobra.Command, _ []string) error { return SetResult(cmd, map[string]int{"n": 3}) }}
-	todo.AddCommand(add, count)
+	halfway := &cobra.Command{Use: "halfway", RunE: func(cmd *cobra.Command, _ []string) error {
+		cmd.Print("half ", cmd.Flag("file").Value)
+		return errHalfway
+	}}
+	root.PersistentFlags().StringP("file", "f", "", "")
+	todo.AddCommand(add, count, halfway)
 	root.AddCommand(todo)
 	root.SetOut(out)
 	root.SetErr(out)
 	return root
 }
+
+var errHalfway = errors.New("only half of it")
 
 func execute(t *testing.T, args string, hooks ...hook.Hook) (string, *host, error) {
 	t.Helper()
@@ -137,27 +140,6 @@ func TestPluginsChangeACommand(t *testing.T) {
 	}
 }
 
-// TestTheOutputOfACommandThatFails: plugins see and change it like any other, and it is shown
-// before the error.
-func TestTheOutputOfACommandThatFails(t *testing.T) {
-	refuse := hook.Hook{Plugin: "p", Dialect: "mine", Name: "h", Point: hook.CommandAfter, Call: func(context.Context, *hook.Event) (hook.Reply, error) {
-		return hook.Reply{Verdict: hook.Deny, Reason: "secret"}, nil
-	}}
-	for rule, c := range map[string]struct {
-		hooks    []hook.Hook
-		out, err string
-	}{
-		"no plugin":                {nil, "added half of it\n", "no more room"},
-		"a plugin that changes it": {[]hook.Hook{plugin(hook.CommandAfter, "result", `"(hidden)\n"`)}, "(hidden)\n", "no more room"},
-		"a plugin that refuses it": {[]hook.Hook{refuse}, "", "no more room\ntodo.add has run, but plugin p refused its output at command.after: secret"},
-	} {
-		out, h, err := execute(t, "todo add half", c.hooks...)
-		if err == nil || err.Error() != c.err || out != c.out {
-			t.Errorf("%s: %q, %v\n%s", rule, out, err, strings.Join(h.fired, "\n"))
-		}
-	}
-}
-
 // TestAnotherCommandIsNotRun: Cobra can run only the command that was typed. If a plugin changes
 // its name, it does not run, because the plugins that check it may not have been called.
 func TestAnotherCommandIsNotRun(t *testing.T) {
@@ -167,6 +149,37 @@ func TestAnotherCommandIsNotRun(t *testing.T) {
 		if err == nil || err.Error() != want || out != "" {
 			t.Errorf("%s: %q, %v; want %s", point, out, err, want)
 		}
+	}
+}
+
+// TestFlagsBeforeTheCommand: flags of the program may come before the words that name a command,
+// and between them. A flag may have such a word as its value.
+func TestFlagsBeforeTheCommand(t *testing.T) {
+	for _, args := range []string{"--file todo todo halfway", "todo --file todo halfway", "todo halfway --file todo", "-f todo todo halfway"} {
+		out, h, err := execute(t, args)
+		if !errors.Is(err, errHalfway) || out != "half todo" || !strings.HasPrefix(h.fired[1], `command.before "todo.halfway","args":[],"flags":{"file":"todo"}`) {
+			t.Errorf("%s: %q, %v, fired %q", args, out, err, h.fired)
+		}
+	}
+}
+
+// TestTheOutputOfACommandThatFails: plugins get what it has printed, and it is shown as they leave
+// it, or withheld if they refuse.
+func TestTheOutputOfACommandThatFails(t *testing.T) {
+	out, h, err := execute(t, "todo halfway", plugin(hook.CommandAfter, "", ""))
+	if err != errHalfway || out != "half " || !strings.Contains(h.fired[2], `command.after "todo.halfway","args":[],"flags":{},"result":"half "`) {
+		t.Errorf("%q, %v, fired %q", out, err, h.fired)
+	}
+	if out, _, err := execute(t, "todo halfway", plugin(hook.CommandAfter, "result", `"***"`)); err != errHalfway || out != "***" {
+		t.Errorf("%q, %v", out, err)
+	}
+	broken := plugin(hook.CommandAfter, "", "")
+	broken.Dialect = "mine"
+	broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) {
+		return hook.Reply{}, hook.Failure(hook.Crash, errors.New("boom"))
+	}
+	if out, _, err := execute(t, "todo halfway", broken); !errors.Is(err, errHalfway) || !errors.Is(err, hook.Crash) || out != "" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

@@ -143,6 +143,7 @@ func list(items []string) json.RawMessage {
 type errorObject struct {
 	message string
 	code    string
+	stated  bool // it has the status error
 }
 
 func (e *errorObject) Error() string {
@@ -196,10 +197,11 @@ var outdatedWords = pattern.New(`(?i)supported|protocol`)
 func parseError(o hook.Object) *errorObject {
 	message, _ := o.String("error")
 	code, _ := o.String("code")
-	if status, ok := o.String("status"); ok && status != statusError || message == "" && code == "" {
+	status, stated := o.String("status")
+	if stated && status != statusError || message == "" && code == "" {
 		return nil
 	}
-	return &errorObject{message: cut(message), code: cut(code)}
+	return &errorObject{message: cut(message), code: cut(code), stated: stated}
 }
 
 // changes holds the fields of the context in a plugin's reply; a field that is nil was not in the
