@@ -230,7 +230,7 @@ func longLinesBecomeSmall(t *testing.T, width, height int) {
 // narrower or both pushes none of it into the scrollback.
 func TestATallLivePartInATerminalThatBecomesSmall(t *testing.T) {
 	lower := [][2]int{{200, 12}, {200, 50}, {200, 6}, {200, 50}}
-	small := append(lower, [][2]int{{80, 24}, {40, 24}, {100, 50}, {50, 16}, {200, 50}}...)
+	small := slices.Concat(lower, [][2]int{{80, 24}, {40, 24}, {100, 50}, {50, 16}, {200, 50}})
 	table := func(term *terminal) {
 		term.openGate()
 		term.sees("cell 040", "tokens in")

@@ -64,14 +64,17 @@ func (l look) tailLines(text string, n int) []string {
 func tailLines(text string, n int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		// A progress bar overwrites its own line: the last state counts.
-		line = strings.TrimRight(line, "\r")
-		line = line[strings.LastIndexByte(line, '\r')+1:]
-		if line = render.Line(expandTabs(line)); strings.TrimSpace(line) != "" {
+		if line = render.Line(expandTabs(lastState(line))); strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}
 	}
 	return lines[max(len(lines)-n, 0):]
+}
+
+// lastState returns what a line shows at its end. A progress bar overwrites its own line.
+func lastState(line string) string {
+	line = strings.TrimRight(line, "\r")
+	return line[strings.LastIndexByte(line, '\r')+1:]
 }
 
 func expandTabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
@@ -147,7 +150,11 @@ func joinText(a, b string) string {
 
 // excerpt returns the first n lines of foreign text after a gutter, and counts the rest.
 func (l look) excerpt(text string, style render.Style, n int) []string {
-	all := strings.Split(strings.Trim(render.Block(text), "\n"), "\n")
+	all := strings.Split(text, "\n")
+	for i := range all {
+		all[i] = lastState(all[i])
+	}
+	all = strings.Split(strings.Trim(render.Block(strings.Join(all, "\n")), "\n"), "\n")
 	if len(all) == 1 && strings.TrimSpace(all[0]) == "" {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 func TestTurn(t *testing.T) {
@@ -136,6 +137,10 @@ func TestTool(t *testing.T) {
 		got := tailLines("start\n10%\r50%\r100%\r\n\nend\n", 2)
 		if strings.Join(got, "|") != "100%|end" {
 			t.Errorf("got %q", got)
+		}
+		lines := look{width: 80}.excerpt("start\n10%\r50%\r100%\r\nend\r\n", render.StylePlain, 10)
+		if got := strings.Join(lines, "|"); got != "  │ start|  │ 100%|  │ end" {
+			t.Errorf("finished: %s", got)
 		}
 	})
 	t.Run("an error is shown once, also if the result ends with it", func(t *testing.T) {

@@ -128,8 +128,8 @@ func (s *screen) live(room space) []string {
 	rest := []string{""} // between the printed and the live lines
 	if t := s.turn; t != nil {
 		text, rest = t.stream.draw(s.look), append(rest, s.workLines(t)...)
-		// Before a part that continues the reply above, stream.draw has added the empty line if it is
-		// needed.
+		// Before a part that continues the reply above, stream.draw has added the empty line if one
+		// is needed.
 		if len(text) > 0 && text[0] != "" && (t.stream.scrolled == "" || !s.printer.within()) {
 			text = append([]string{""}, text...)
 		}
