@@ -65,7 +65,6 @@ type attempt struct {
 	runner   *Runner
 	manifest *Manifest
 	schedule *Schedule
-	run      *Run
 	number   int
 	dryRun   bool
 	tmp      string // the temporary directory to create; "": choose one

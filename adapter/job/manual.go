@@ -87,7 +87,7 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 			r.Watch(run.ID, l)
 		}
 	}}
-	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
+	a := attempt{runner: r, manifest: m, schedule: s, number: 1, dryRun: true, out: out}
 	result := a.make(ctx)
 	var reports []Report
 	for _, n := range markMerged(applyResult(&run, &State{}, result, s.Retry.Backoff)) {

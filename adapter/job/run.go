@@ -286,7 +286,7 @@ func (c *claim) makeAttempt(ctx context.Context) error {
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
 	kept := c.runner.Store.writeOutput(c.parts, &c.run, c.runner)
-	a := attempt{runner: c.runner, manifest: c.manifest, schedule: c.schedule, run: &c.run, number: len(c.run.Attempts),
+	a := attempt{runner: c.runner, manifest: c.manifest, schedule: c.schedule, number: len(c.run.Attempts),
 		tmp: c.hold.Tmp, out: &output{store: kept.line}}
 	result := a.make(ctx)
 	kept.close()

@@ -210,7 +210,6 @@ const (
 type Status struct {
 	Mode      Mode
 	Address   string // the data directory or the server; no secrets
-	PID       int    // the process that runs an embedded engine; 0: not known
 	Connected bool
 	Version   string // of the server
 	Err       error  // why it is not connected, if that is known
@@ -225,7 +224,7 @@ func (e *Engine) Status() Status {
 	if e.node == nil {
 		return s
 	}
-	s.Mode, s.Address, s.PID = Guest, e.node.dir, holder(e.node.dir)
+	s.Mode, s.Address = Guest, e.node.dir
 	owner, err := e.node.status()
 	if owner {
 		s.Mode = Owner

@@ -145,9 +145,7 @@ type Candidate struct {
 	Path     string
 	Points   []hook.Point // where its hooks may be called: by its protocol, and by connections
 	Known    bool         // the lists below are known before the plugin runs
-	Hooks    []string     // the dialect's names
 	Tools    []string
-	Methods  []string
 	Commands []string
 	Err      error // why it cannot be used, if its files already show that
 }

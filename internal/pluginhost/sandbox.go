@@ -88,7 +88,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	}
 	system := h.system()
 	if refused := unenforced(system.Judge(e.policy.grants)); len(refused) > 0 && !e.own.allowUnenforced() {
-		return &UnenforcedError{Plugin: e.found.Name, Capabilities: refused, section: h.sectionOf(e)}
+		return &UnenforcedError{Capabilities: refused, section: h.sectionOf(e)}
 	}
 	if err := system.Possible(); err != nil {
 		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
@@ -242,7 +242,6 @@ func (e *lateNameError) Fix() string {
 // An UnenforcedError lists the capabilities of a plugin that this system cannot enforce. The plugin
 // is not started.
 type UnenforcedError struct {
-	Plugin       string
 	Capabilities []Capability
 
 	section string // the table that could allow it

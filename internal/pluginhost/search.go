@@ -314,7 +314,7 @@ func (h *Host) needed(e *entry) bool {
 		return true
 	}
 	c := Candidate{Points: h.points(e), Name: e.info.Name, Place: e.names.place, Called: e.names.called, Dialect: e.found.Dialect, Path: e.found.Path,
-		Known: e.declared(), Hooks: e.info.Hooks, Methods: e.info.Methods, Commands: e.info.Commands, Err: e.found.Err}
+		Known: e.declared(), Commands: e.info.Commands, Err: e.found.Err}
 	for _, t := range e.info.Tools {
 		c.Tools = append(c.Tools, t.Name)
 	}

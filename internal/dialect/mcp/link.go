@@ -44,7 +44,6 @@ type pending struct {
 	token  string
 	caller *mcpcall.Caller // nil: not for an MCP client
 	wanted json.RawMessage // the client's own token; nil: it wants no progress
-	ctx    context.Context
 }
 
 // call sends a request to the server, on behalf of the client in ctx.
@@ -55,7 +54,7 @@ func (l *link) call(ctx context.Context, method string, params rawjson.Object) (
 }
 
 func (l *link) begin(ctx context.Context) *pending {
-	c := &pending{caller: mcpcall.From(ctx), ctx: ctx}
+	c := &pending{caller: mcpcall.From(ctx)}
 	if c.caller != nil && c.caller.Progress != nil {
 		if meta, err := rawjson.Parse(c.caller.Meta); err == nil {
 			c.wanted = meta.Get(mcpcall.MetaProgress)

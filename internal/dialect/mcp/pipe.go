@@ -70,7 +70,7 @@ func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process
 		return nil, nil, unopened(p.server.Name, err)
 	}
 	l := &link{owner: p}
-	c := &pipe{process: process, link: l}
+	c := &pipe{process: process}
 	l.carrier = c
 	c.peer = wire.NewPeer(process.Stdout(), process.Stdin(), wire.PeerOptions{
 		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: p.rt.Most(maxMessage), OnNoise: p.noise.Take},
@@ -134,7 +134,6 @@ func (c *pipes) close(ctx context.Context) {
 type pipe struct {
 	process *proc.Process
 	peer    *wire.Peer
-	link    *link
 }
 
 func (c *pipe) send(ctx context.Context, method string, params json.RawMessage, _ *pending) (json.RawMessage, error) {

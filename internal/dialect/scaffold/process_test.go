@@ -139,7 +139,7 @@ func TestOtherHooksAfterARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.adopt(&session{}, m); err != nil {
+		if err := p.adopt(m); err != nil {
 			t.Fatal(err)
 		}
 		if got := log.String(); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

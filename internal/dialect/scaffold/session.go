@@ -25,9 +25,8 @@ type launch struct {
 
 // A session is one process of a plugin, from the handshake to its end.
 type session struct {
-	process  *proc.Process
-	conn     *wire.Serial
-	manifest *manifest
+	process *proc.Process
+	conn    *wire.Serial
 }
 
 // open starts the plugin for the first time, and keeps it running.
@@ -91,7 +90,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
-	return p.adopt(s, m)
+	return p.adopt(m)
 }
 
 // unanswered adds the end of the plugin's stderr, which often says why there was no answer. If the
@@ -110,8 +109,7 @@ func unanswered(err, late error, process *proc.Process) error {
 // adopt stores the manifest of the first handshake. After a restart the plugin must have the same
 // name; other changes of its manifest are ignored. If it declares other hooks than before, adopt
 // logs a warning, because a hook that is not called may be a guard.
-func (p *plugin) adopt(s *session, m *manifest) error {
-	s.manifest = m
+func (p *plugin) adopt(m *manifest) error {
 	if p.manifest == nil {
 		p.manifest = m
 		for _, w := range m.lost {
