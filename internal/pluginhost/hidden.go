@@ -99,15 +99,15 @@ func passwordIn(address string) string {
 	return password
 }
 
-// ShortestHidden is the length of the shortest secret that is searched for in other texts. A shorter
-// one, such as "eu" or "1", would be found everywhere.
+// ShortestHidden is the length of the shortest secret that is searched for in other texts. A
+// shorter one, such as "eu" or "1", would be found everywhere.
 const ShortestHidden = 6
 
 // HiddenText replaces a secret. It is the text that [config.Secret] prints.
 const HiddenText = "[secret]"
 
-// Clean returns the text with every secret replaced by [HiddenText]. Secrets are found plain, and
-// as they are written in JSON, in addresses and in Base64.
+// Clean returns the text with every secret replaced by [HiddenText]. Secrets are found as they are,
+// and as they are written in JSON, in addresses and in Base64.
 func (h *Hidden) Clean(text string) string {
 	h.once.Do(func() {
 		var forms []string

@@ -69,7 +69,8 @@ enabled = false
 	}
 }
 
-// TestClean: secrets are found in the spellings of addresses and headers, and of two the longer one.
+// TestClean: secrets are found as they are written in addresses and headers. Of two that begin
+// alike, the longer one is replaced.
 func TestClean(t *testing.T) {
 	h := Hidden{Texts: []string{"planted", "planted/key+1==", "short"}}
 	for text, want := range map[string]string{
