@@ -22,7 +22,7 @@ func WithArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
 		return c
 	}
 	c.Arguments = json.RawMessage("{}")
-	if Missing(raw) {
+	if rawjson.Missing(raw) {
 		return c
 	}
 	text, ok := rawjson.Unquote(raw)

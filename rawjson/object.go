@@ -115,6 +115,9 @@ func (o Object) Get(name string) json.RawMessage {
 	return nil
 }
 
+// Missing reports whether a value is absent or null.
+func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
+
 // String returns the decoded value of that name, if it is a string.
 func (o Object) String(name string) (string, bool) {
 	return Unquote(o.Get(name))

@@ -167,7 +167,7 @@ func (m *Moment) text(names ...string) string {
 // value returns the first of these fields that is not missing.
 func (m *Moment) value(names ...string) raw {
 	for _, name := range names {
-		if v := m.data.Get(name); !missing(v) {
+		if v := m.data.Get(name); !rawjson.Missing(v) {
 			return v
 		}
 	}
@@ -188,8 +188,6 @@ func (m *Moment) message() string {
 
 // answer returns the last message of the agent in a turn that ends.
 func (m *Moment) answer() string { return m.text("last_assistant_message", "prompt_response") }
-
-func missing(v raw) bool { return len(v) == 0 || string(v) == "null" }
 
 // first returns the first string of a list.
 func first(list raw) string {

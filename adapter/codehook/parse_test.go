@@ -367,6 +367,17 @@ func TestResultsAsPluginsSeeThem(t *testing.T) {
 	}
 }
 
+// TestARemovedErrorStaysAway: plugins of most protocols see only the text of a failed call. What
+// they removed from it must not come back as the error.
+func TestARemovedErrorStaysAway(t *testing.T) {
+	data := `{"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"Error: no password in /srv","error":{"message":"no password in /srv"}}}`
+	host := newTestBed(t, map[hook.Point]plays{hook.ToolAfter: set("result", `"Error: (hidden)"`)})
+	r := parse(t, codehook.Gemini, "", data).Fire(t.Context(), host)
+	if !strings.Contains(r.Answer.Stdout, "Error: (hidden)") || strings.Contains(r.Answer.Stdout, "password") {
+		t.Errorf("%+v", r.Answer)
+	}
+}
+
 // TestEvents: each event that install registers is understood, fires a point, and leaves time to
 // answer.
 func TestEvents(t *testing.T) {

@@ -83,9 +83,7 @@ func (r *Runner) init() {
 		if r.clock = r.Clock; r.clock == nil {
 			r.clock = systemClock{}
 		}
-		if r.Logger == nil {
-			r.Logger = slog.New(slog.DiscardHandler)
-		}
+		r.Logger = cmp.Or(r.Logger, slog.New(slog.DiscardHandler))
 		if !r.Holder.Known() && r.Procs != nil {
 			r.Holder = lease.Self(r.Procs.Mark())
 		} else if !r.Holder.Known() {
@@ -191,7 +189,7 @@ var errLate = errors.New("a later tick was handled first")
 func (c *claim) beginRun(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
-		Most: c.schedule.Retry.MaxRetries, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
+		Most: c.schedule.Retry.Attempts, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
 	before := false
 	err := c.update(ctx, func(pg *page) (err error) {
 		switch {
@@ -368,7 +366,7 @@ func (r *Run) sameProgress(stored *Run) bool {
 }
 
 func (c *claim) report(notices []Notice, text string) {
-	for _, n := range merge(notices) {
+	for _, n := range markMerged(notices) {
 		c.runner.logNotice(&c.run, &n)
 		if c.runner.Report != nil {
 			run := c.run

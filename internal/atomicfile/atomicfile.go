@@ -41,14 +41,14 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	draft := filepath.Join(filepath.Dir(name), draftPrefix+rand.Text()+".tmp")
 	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.draftMode())
 	if err != nil {
-		return err
+		return aboutFile(root, name, err)
 	}
 	err = writeDraft(f, text, o)
 	if err == nil && o.Ready != nil {
 		err = o.Ready()
 	}
 	if err == nil {
-		err = root.Rename(draft, name)
+		err = aboutFile(root, name, root.Rename(draft, name))
 	}
 	if err != nil {
 		return errors.Join(err, root.Remove(draft))
@@ -57,6 +57,18 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 		return nil
 	}
 	return syncDir(root.Open(filepath.Dir(name)))
+}
+
+// aboutFile returns an error about a draft as one about the file, with its whole path: a person can
+// do nothing with the name of a draft.
+func aboutFile(root *os.Root, name string, err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "write", Path: filepath.Join(root.Name(), name), Err: at.Err}
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: "write", Path: filepath.Join(root.Name(), name), Err: at.Err}
+	}
+	return err
 }
 
 // Adopt renames a draft to path. It is for a file that [Write] cannot write, because the file is

@@ -188,6 +188,25 @@ func TestWriteIn(t *testing.T) {
 	}
 }
 
+// TestErrorsNameTheFile: an error about the draft has the whole path of the file.
+func TestErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := os.MkdirAll(filepath.Join(dir, "taken", "by a directory"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"missing/file", "taken"} {
+		at, ok := errors.AsType[*fs.PathError](WriteIn(root, name, nil, Options{}))
+		if !ok || at.Path != filepath.Join(dir, name) {
+			t.Errorf("%s: %v", name, at)
+		}
+	}
+}
+
 // TestAdopt: the draft replaces the file, and its own name is gone.
 func TestAdopt(t *testing.T) {
 	dir := t.TempDir()

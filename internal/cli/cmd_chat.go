@@ -53,9 +53,10 @@ const maxPrompt = 8 << 20
 func newChatCommand(a *app) *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
-		Use:     "chat",
-		Short:   "Talk to the agent, through your plugins",
-		GroupID: groupAgent,
+		Use:        "chat",
+		SuggestFor: []string{"agent", "ask"},
+		Short:      "Talk to the agent, through your plugins",
+		GroupID:    groupAgent,
 		Long: `Talk to the agent. Every message goes through your plugins, a model and tools.
 In the conversation, /plugins lists the plugins that take part, /trace shows
 what each of them changed, and /help lists all commands.

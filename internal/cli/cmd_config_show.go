@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +99,8 @@ func (a *app) settingsInForce(o configShowOptions) ([]config.Setting, error) {
 func noSetting(prefix string, all []config.Setting) error {
 	var names []string
 	for _, s := range all {
-		names = append(names, s.Key)
+		table, _, _ := strings.Cut(s.Key, ".")
+		names = append(names, s.Key, table)
 	}
 	return &problem{kind: kindNotFound, err: fmt.Errorf("there is no setting or table %q", prefix),
 		fix: suggestName(prefix, names, "`patchbay config show` lists all settings; settings of plugins are listed only if a file sets them")}

@@ -48,7 +48,10 @@ until stdin ends.`,
   PATCHBAY_HOOK=off claude`,
 		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied, for agents that read this exit code; or a usage error"}),
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && !codehook.Agent(args[0]).Known() {
+			if len(args) > 0 && !codehook.Agent(args[0]).Known() {
+				if args[0] == "uninstall" {
+					return unknownCommand(cmd, args[0], nil)
+				}
 				return usage(suggestName(args[0], agentNames(), "AGENT is one of "+strings.Join(agentNames(), ", ")+"; `patchbay hook --help` lists the commands"),
 					"unknown agent or command %q for %q", args[0], cmd.CommandPath())
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -33,7 +34,9 @@ begin and end. AGENT is one of
 ` + strings.Join(agentNames(), ", ") + `.
 
 Every other byte of the file stays as it is, and a copy of the old file is kept
-beside it. Installing again changes nothing, or updates the entries.
+beside it. Installing again changes nothing, or updates the entries. --uninstall
+removes the entries; a file that has not changed since then gets
+its old text back.
 
 Codex runs only hooks that you have approved. Approve them with /hooks in Codex,
 or install with --trust, which writes the approval for you.`,
@@ -110,7 +113,13 @@ func (a *app) runHookInstall(agent codehook.Agent, o hookInstallOptions) error {
 		if err != nil {
 			return err
 		}
-		return a.printHookChange(hookChange{Host: agent, Project: o.project, Change: change, DryRun: o.dryRun, Uninstalled: true})
+		shown := hookChange{Host: agent, Project: o.project, Change: change, DryRun: o.dryRun, Uninstalled: true}
+		if agent == codehook.Codex {
+			if err := a.withdraw(place, &shown); err != nil {
+				return err
+			}
+		}
+		return a.printHookChange(shown)
 	}
 	program, err := a.hookProgram()
 	if err != nil {
@@ -152,6 +161,26 @@ func (a *app) approve(place hookinstall.Place, shown *hookChange, o hookInstallO
 	return err
 }
 
+// withdraw removes the approvals of the entries that were removed.
+func (a *app) withdraw(place hookinstall.Place, shown *hookChange) error {
+	approvals, err := hookinstall.Approvals(place, []byte(shown.Change.Old))
+	if err != nil {
+		return err
+	}
+	user, err := a.hookPlace(codehook.Codex, false)
+	if err != nil {
+		return err
+	}
+	change, err := hookinstall.Untrust(user, approvals, shown.DryRun)
+	if err != nil {
+		return fmt.Errorf("the hooks are removed from %s, but their approvals are not: %w", shown.Change.Path, err)
+	}
+	if change.Changed {
+		shown.Untrusted = change.Path
+	}
+	return nil
+}
+
 // hookChange is the change of an agent's file.
 type hookChange struct {
 	Host        codehook.Agent
@@ -164,13 +193,14 @@ type hookChange struct {
 	Approvals   []hookinstall.Approval
 	Trusted     string // the file in which approvals were written; "": none were
 	WouldTrust  string // the file in which approvals would be written without --dry-run
+	Untrusted   string // the file from which approvals were, or would be, removed
 }
 
 func (a *app) printHookChange(c hookChange) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"host": c.Host, "file": c.Change.Path, "changed": c.Change.Changed, "removed": c.Change.Removed,
 			"backup": c.Change.Backup, "dry_run": c.DryRun, "installed": !c.Uninstalled, "command": c.Program, "events": c.Events,
-			"approvals": c.Approvals, "trusted_in": c.Trusted})
+			"approvals": c.Approvals, "trusted_in": c.Trusted, "untrusted_in": c.Untrusted})
 	}
 	o := a.screen()
 	a.sayf("%s: %s\n", o.Paint(render.StyleBold, string(c.Host)), c.summary(a.place(c.Change.Path)))
@@ -181,6 +211,9 @@ func (a *app) printHookChange(c hookChange) error {
 		a.printf("  the old file is %s\n", a.place(c.Change.Backup))
 	}
 	if c.Uninstalled {
+		if c.Untrusted != "" {
+			a.printf("  its approvals were removed from %s\n", a.place(c.Untrusted))
+		}
 		return nil
 	}
 	a.printf("  it starts %s\n", strings.Join(c.Program, " "))
@@ -211,7 +244,10 @@ func (a *app) printDryRun(c hookChange) error {
 		a.sayf("  for %s\n", strings.Join(c.Events, ", "))
 	}
 	if c.WouldTrust != "" {
-		a.sayf("  %s would be written to %s\n", render.Count(len(c.Approvals), "approval"), c.WouldTrust)
+		a.sayf("  %s would be written to %s\n", render.Count(len(c.Approvals), "approval"), a.place(c.WouldTrust))
+	}
+	if c.Untrusted != "" {
+		a.sayf("  its approvals would be removed from %s\n", a.place(c.Untrusted))
 	}
 	a.printf("\n")
 	err := render.TextDiff(a.out, c.Change.Old, c.Change.New, o)
@@ -254,7 +290,7 @@ func (a *app) printApprovals(c hookChange) {
 		return
 	}
 	if c.Trusted != "" {
-		a.printf("  approved in %s\n", c.Trusted)
+		a.printf("  approved in %s\n", a.place(c.Trusted))
 		return
 	}
 	a.printf("  Codex does not run these hooks until you approve them: type /hooks in Codex, or install with --trust. Their hashes are\n")

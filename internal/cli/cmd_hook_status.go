@@ -54,7 +54,7 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 	}
 	all, errs := hookinstall.All(home, project.Root(dir), a.getenv)
 	for _, err := range errs {
-		faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: "correct the file: the agent cannot read it either"})
+		faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: hookinstall.UnreadFix})
 	}
 	for _, in := range all {
 		s := hookState{in: in, faults: in.Faults}
@@ -191,6 +191,9 @@ func (a *app) printHookStates(states []hookState, faults []hookinstall.Fault) er
 		a.printf("%s%s  %s\n  %s, %s\n", o.Paint(render.StyleBold, string(s.in.Place.Agent)), scope, verdict, a.place(s.in.Place.Path()),
 			render.Count(len(s.in.Entries), "event"))
 		a.printFaults(s.faults)
+	}
+	if len(faults) > 0 {
+		a.sayf("\nOther problems:\n")
 	}
 	a.printFaults(faults)
 	return nil

@@ -18,8 +18,9 @@ import (
 
 func newJobCancelCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "cancel RUN",
-		Short: "Cancel a run, on whichever machine it runs",
+		Use:        "cancel RUN",
+		SuggestFor: []string{"stop", "kill"},
+		Short:      "Cancel a run, on whichever machine it runs",
 		Long: `Cancel a run, whichever process runs it: a daemon, a ` + "`patchbay job run`" + `, or a
 process of another machine that shares the engine. Its program gets SIGTERM, and
 SIGKILL five seconds later. If the run waits for its next attempt, that attempt

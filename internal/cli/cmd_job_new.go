@@ -35,10 +35,15 @@ the agent runs only when you start it with ` + "`patchbay job run`" + `.`,
   patchbay job new disk-report --at 06:00 -- df -h /
   patchbay job new backup --cron '30 2 * * 1-5' --notify desktop -- ~/bin/backup --all
   patchbay job new poll --every 15 -- ./poll.sh`,
-		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitRefused, "an agent of this name exists already"}),
+		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitFailed, "the agent cannot be written"}, exit{exitRefused, "an agent of this name exists already"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range []string{"at", "every", "cron"} {
-				if f := cmd.Flag(name); f.Changed && (f.Value.String() == "" || f.Value.String() == "0") {
+			for _, name := range []string{"at", "every", "cron", "timeout", "attempts"} {
+				f := cmd.Flag(name)
+				switch {
+				case !f.Changed || f.Value.String() != "" && f.Value.String() != "0":
+				case name == "timeout" || name == "attempts":
+					return usage("write at least 1, or leave it out for the default", "--%s: want at least 1", name)
+				default:
 					return usage("leave it out for an agent that runs only by hand", "--%s: %q is not a schedule", name, f.Value)
 				}
 			}
@@ -91,7 +96,7 @@ func (d *jobDraft) checkFlags() error {
 		return usage("leave --timezone out", "--timezone has no effect on --every: an interval has no time of day")
 	}
 	if driver, topic, _ := strings.Cut(d.notify, ":"); d.notify != "" && d.notify != "desktop" && (driver != "ntfy" || topic == "") {
-		return usage("write desktop or ntfy:TOPIC; for another driver, write [[notifiers]] into the agent.toml", "--notify: %.80q is not possible here", d.notify)
+		return usage("write desktop or ntfy:TOPIC; for another driver, write [[notifiers]] into the agent.toml", "--notify: %.80q is neither desktop nor ntfy:TOPIC", d.notify)
 	}
 	return nil
 }
@@ -137,6 +142,9 @@ func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, e
 	}
 	if err := a.checkName(d.name, dirs); err != nil {
 		return nil, err
+	}
+	if d.zone != "" && len(m.Schedules) == 0 {
+		return nil, usage("add --at or --cron, or leave --timezone out", "--timezone has no effect without a time")
 	}
 	if !d.scripted() && !a.startable(m.Run.Command) {
 		return nil, usage("install it, write its whole path, or make it executable (chmod +x)", "%s is not a program that can be started", m.Run.Command)

@@ -48,8 +48,9 @@ func (f *jobRunFlags) attemptLimit(a *app) (int, error) {
 func newJobRunCommand(a *app) *cobra.Command {
 	var f jobRunFlags
 	cmd := &cobra.Command{
-		Use:   "run AGENT",
-		Short: "Run an agent now, and watch it",
+		Use:        "run AGENT",
+		SuggestFor: []string{"start"},
+		Short:      "Run an agent now, and watch it",
 		Long: `Run an agent now, as on its schedule: preflights, the agent, sinks and
 notifiers. Its output is shown as it comes.
 
@@ -117,8 +118,8 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 		return err
 	}
 	err = a.showRun(run)
-	if rest := s.Retry.MaxRetries - run.Most; run.Status == job.GivenUp && f.attempts == "" && !f.once && rest > 0 {
-		err = moreAttempts(err, agent, f.schedule, s.Retry.MaxRetries)
+	if rest := s.Retry.Attempts - run.Most; run.Status == job.GivenUp && f.attempts == "" && !f.once && rest > 0 {
+		err = moreAttempts(err, agent, f.schedule, s.Retry.Attempts)
 	}
 	return err
 }

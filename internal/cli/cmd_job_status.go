@@ -134,6 +134,8 @@ func (a *app) jobSummary(o jobOverview, now time.Time) string {
 		return line + "\n" + a.screen().Paint(render.StyleYellow, "No daemon runs them. `patchbay serve` runs them; with --install, at every login.")
 	case d.Next != nil:
 		return line + fmt.Sprintf("; next: %s %s (daemon %d)", d.Next.Agent, until(d.Next.At.Sub(now)), d.PID)
+	case slices.ContainsFunc(o.Agents, func(i daemon.JobInfo) bool { return i.Next != nil }):
+		return line + fmt.Sprintf("; daemon %d has not scheduled them yet", d.PID)
 	default:
 		return line + fmt.Sprintf("; none is scheduled (daemon %d)", d.PID)
 	}

@@ -6,7 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
 )
 
 // TestRunsOnANarrowScreen: the id of a run is never cut, and errors can be read on every screen.
@@ -30,6 +32,23 @@ func TestRunsOnANarrowScreen(t *testing.T) {
 			if name == "one bad" && !strings.Contains(got, want) {
 				t.Errorf("%d columns: no %q:\n%s", width, want, got)
 			}
+		}
+	}
+}
+
+// TestAgentThatTheDaemonHasNotRead: the overview does not say that no agent has a schedule while
+// the list below it says when one is due.
+func TestAgentThatTheDaemonHasNotRead(t *testing.T) {
+	c := newConsole(t, "NO_COLOR=1")
+	a := &app{IO: c.IO, out: &output{w: &c.out}}
+	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		next *time.Time
+		want string
+	}{{&now, "1 agent; daemon 7 has not scheduled them yet"}, {nil, "1 agent; none is scheduled (daemon 7)"}} {
+		o := jobOverview{Daemon: &httpapi.DaemonStatus{PID: 7}, Agents: []daemon.JobInfo{{Agent: "x", Next: tc.next}}}
+		if got := a.jobSummary(o, now); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
 }
@@ -95,7 +114,7 @@ func TestUntil(t *testing.T) {
 func TestWhenAnAgentRuns(t *testing.T) {
 	for answer, want := range map[string]string{
 		"06:00": "every day at 06:00", "every 15": "every 15 minutes", "every 15m": "every 15 minutes", "every 15 minutes": "every 15 minutes",
-		"every 1 minute": "every 1 minute", "30 2 * * 1-5": "at the times of 30 2 * * 1-5",
+		"every 1 minute": "every minute", "every minute": "every minute", "30 2 * * 1-5": "at the times of 30 2 * * 1-5",
 	} {
 		var d jobDraft
 		if err := d.schedule(answer); err != nil || d.when() != want {

@@ -26,7 +26,7 @@ patchbay-plugin-list.1 and so on.`,
 		GroupID: groupMore,
 		Example: `  patchbay man plugin test | man -l -
   patchbay man --dir ~/.local/share/man/man1
-  man patchbay-plugin-test`,
+  man -M ~/.local/share/man patchbay-plugin-test`,
 		Annotations: exits(exit{exitOK, "the pages were printed or written"}, exit{exitFailed, "a page cannot be written"}, exit{exitNotFound, "no such command"}),
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -77,7 +77,7 @@ func newHelpCommand(a *app) *cobra.Command {
 // one of them.
 func (a *app) helpOfPlugin(ctx context.Context, root *cobra.Command, words []string) error {
 	name, rest := words[0], words[1:]
-	return a.withForeign(ctx, name, rest, func(host *pluginhost.Host) error {
+	return a.withForeign(ctx, name, func(host *pluginhost.Host) error {
 		p, err := host.Plugin(name)
 		if err != nil {
 			return err

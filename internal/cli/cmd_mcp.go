@@ -29,7 +29,7 @@ The daemon serves the same over HTTP, at /mcp.`,
   patchbay mcp --builtin
   patchbay mcp install claude`,
 		Annotations: exits(exit{exitOK, "the client closed the connection"}, exit{exitConfig, "the configuration has an error"}),
-		Args:        arguments(),
+		Args:        refuseArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runMCP(cmd.Context(), opts)
 		},

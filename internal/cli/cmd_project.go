@@ -216,7 +216,7 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 
 // trustQuestion says what a yes means. It is short, so that the answer fits on the same line of a
 // terminal with 80 columns.
-const trustQuestion = "\nTrust them? They run as you, whenever you work in this project."
+const trustQuestion = "\nTrust this? It runs as you, whenever you work in this project."
 
 // showTrusted prints that a project is trusted, tells the daemon, and removes older copies.
 func (a *app) showTrusted(ctx context.Context, p projectRef, view *projectView, verb string) error {
@@ -257,7 +257,7 @@ func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {
 	if a.flags.json {
 		err = a.printJSON(map[string]string{"root": p.root, "state": string(projectfiles.Untrusted)})
 	} else {
-		a.printf("%s is no longer trusted\n", a.screen().Paint(render.StyleBold, a.place(p.root)))
+		a.printf("%s is forgotten: its plugins are neither trusted nor declined\n", a.screen().Paint(render.StyleBold, a.place(p.root)))
 	}
 	err = firstError(err, a.tellDaemon(ctx))
 	a.sweepProject(p)

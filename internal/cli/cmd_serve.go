@@ -22,9 +22,10 @@ import (
 func newServeCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:     "serve [COMMAND]",
-		Short:   "Run the daemon: sessions, plugins and events over HTTP",
-		GroupID: groupAgent,
+		Use:        "serve [COMMAND]",
+		SuggestFor: []string{"start", "daemon", "server"},
+		Short:      "Run the daemon: sessions, plugins and events over HTTP",
+		GroupID:    groupAgent,
 		Long: `Run the daemon until it is told to end (Ctrl-C, SIGTERM).
 
 The daemon keeps the plugins running. It answers HTTP on 127.0.0.1:8000, or the

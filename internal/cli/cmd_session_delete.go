@@ -17,9 +17,8 @@ import (
 func newSessionDeleteCommand(a *app) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
-		Use:     "delete ID…",
-		Aliases: []string{"rm"},
-		Short:   "Delete conversations permanently",
+		Use:   "delete ID…",
+		Short: "Delete conversations permanently",
 		Long: `Delete sessions: their messages, and the record of what plugins did in them. On
 a terminal, the command asks first; without a terminal it needs --yes. If one of
 the ids is not found, no session is deleted.

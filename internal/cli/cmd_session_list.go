@@ -26,9 +26,8 @@ type sessionListOptions struct {
 func newSessionListCommand(a *app) *cobra.Command {
 	opts := sessionListOptions{limit: 20}
 	cmd := &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"ls"},
-		Short:   "List conversations, the newest first",
+		Use:   "list",
+		Short: "List conversations, the newest first",
 		Long: `List conversations, the newest first: those of ` + "`patchbay chat`" + `, those over HTTP,
 and those of other agents with hooks for Patchbay. The column FROM has chat,
 http, or the name of the agent, such as claude. The title is the first line of

@@ -14,7 +14,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
-	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/otlp"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -119,8 +118,11 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.withJournal(ctx, func(j *journal.Journal) error {
-		traces, err := daemon.AllTraces(ctx, j, q, opts.limit)
+	return a.withRecords(ctx, func(r *daemon.Records) error {
+		if err := wholeSession(ctx, r, &q); err != nil {
+			return err
+		}
+		traces, err := daemon.AllTraces(ctx, r.Journal, q, opts.limit)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // traceFlags holds the flags that select traces of the journal.
@@ -32,9 +34,16 @@ func (t *traceFlags) add(a *app, cmd *cobra.Command) {
 	f.StringVar(&t.Plugin, "plugin", "", "only events for which the plugin `NAME` was called")
 	f.BoolVar(&t.Failed, "failed", false, "only events in which a plugin failed")
 	f.StringVar(&t.since, "since", "", "only events since this `TIME`: 2h (ago), 2026-11-16 or 2026-11-16T13:00:00Z")
-	for name, offer := range map[string]func(context.Context) []cobra.Completion{"point": completePoints, "plugin": a.completePlugins} {
-		err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return offer(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	offers := map[string]func(ctx context.Context, typed string) []cobra.Completion{
+		"point":  func(ctx context.Context, _ string) []cobra.Completion { return completePoints(ctx) },
+		"plugin": func(ctx context.Context, _ string) []cobra.Completion { return a.completePlugins(ctx) },
+		"session": func(ctx context.Context, typed string) []cobra.Completion {
+			return a.completeSessions(ctx, false, typed)
+		},
+	}
+	for name, offer := range offers {
+		err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return offer(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		})
 		if err != nil {
 			panic(err) // the flag was added above
@@ -74,6 +83,22 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // withJournal opens the journal, which may be that of a running daemon. No plugin is started.
 func (a *app) withJournal(ctx context.Context, use func(*journal.Journal) error) error {
 	return a.withRecords(ctx, func(r *daemon.Records) error { return use(r.Journal) })
+}
+
+// wholeSession replaces the beginning of a session's id in a query by the whole id. An id that no
+// session has stays as it is: the calls of an MCP client have such an id.
+func wholeSession(ctx context.Context, r *daemon.Records, q *daemon.TraceQuery) error {
+	if q.Session == "" {
+		return nil
+	}
+	found, err := findSession(ctx, r.Sessions, q.Session)
+	switch {
+	case err == nil:
+		q.Session = found.ID
+	case !errors.Is(err, session.ErrNotFound):
+		return err
+	}
+	return nil
 }
 
 // withRecords opens sessions and the journal, which a running daemon may have open. No plugin is
@@ -122,7 +147,7 @@ also works while a daemon runs.`,
 			if page.Limit < 1 {
 				return usage("leave it out to see the last 20 events", "--limit %d: want at least 1", page.Limit)
 			}
-			return a.withJournal(cmd.Context(), func(j *journal.Journal) error { return a.listTraces(cmd, j, q, page) })
+			return a.withRecords(cmd.Context(), func(r *daemon.Records) error { return a.listTraces(cmd, r, q, page) })
 		},
 	}
 	flags.add(a, cmd)
@@ -168,8 +193,11 @@ type tracePage struct {
 	Next   string     `json:"next,omitempty"`
 }
 
-func (a *app) listTraces(cmd *cobra.Command, j *journal.Journal, q daemon.TraceQuery, page httpapi.Page) error {
-	list, err := daemon.ListTraces(cmd.Context(), j, q, page)
+func (a *app) listTraces(cmd *cobra.Command, r *daemon.Records, q daemon.TraceQuery, page httpapi.Page) error {
+	if err := wholeSession(cmd.Context(), r, &q); err != nil {
+		return err
+	}
+	list, err := daemon.ListTraces(cmd.Context(), r.Journal, q, page)
 	if is[*httpapi.InvalidRequestError](err) {
 		return usage("copy it from the previous page, or leave it out", "--after %.80q is not a cursor of `patchbay trace list`", page.After)
 	}

@@ -27,6 +27,9 @@ func (a *app) exportRecording(ctx context.Context, file string, q daemon.TraceQu
 }
 
 func (a *app) saveRecording(ctx context.Context, file string, r *daemon.Records, q daemon.TraceQuery, at *recording.Place) error {
+	if err := wholeSession(ctx, r, &q); err != nil {
+		return err
+	}
 	to, err := a.createRecording(file, recording.Options{Command: append([]string{"trace", "export"}, queryWords(&q)...)})
 	if err != nil {
 		return cannotRecord(err)

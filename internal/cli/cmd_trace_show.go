@@ -26,7 +26,7 @@ went wrong. Messages are cut to one line; -v shows them whole. ID is an id from
 ` + "`patchbay trace list`" + `. With --turn, show every event of a turn, in order. If a
 message was too long for the journal, the trace says so.`,
 		Example: `  patchbay trace show 42
-  patchbay trace show --turn 6f1d -v
+  patchbay trace show --turn turn_01m7ewsr29qp62vnxax7qgqs14 -v
   patchbay trace show 42 --json | jq '.outcome.steps[].diff'`,
 		Annotations: exits(exit{exitOK, "the events were shown"}, exit{exitNotFound, "no such event or turn, or it is older than a week"}),
 		Args: func(cmd *cobra.Command, args []string) error {

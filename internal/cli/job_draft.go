@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -52,7 +53,7 @@ func (d *jobDraft) schedule(line string) error {
 		for _, unit := range []string{"minutes", "minute", "min", "m"} {
 			number = strings.TrimSpace(strings.TrimSuffix(number, unit))
 		}
-		n, err := strconv.Atoi(number)
+		n, err := strconv.Atoi(cmp.Or(number, "1"))
 		if err != nil || n < 1 {
 			return fmt.Errorf("%q is not a number of minutes: write every 15 minutes", interval)
 		}
@@ -76,6 +77,8 @@ func (d *jobDraft) when() string {
 	switch {
 	case d.at != "":
 		return "every day at " + d.at
+	case d.every == 1:
+		return "every minute"
 	case d.every > 0:
 		return "every " + render.Count(d.every, "minute")
 	}

@@ -73,12 +73,11 @@ func newRootCommand(a *app) *cobra.Command {
 
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.BoolVar(&a.flags.json, "json", a.flags.json, "print the result, and errors, as JSON")
+	f.BoolVar(&a.flags.json, "json", false, "print the result, and errors, as JSON")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show what plugins write to stderr, and debug messages")
 	f.StringVar(&a.flags.config, "config", "", "read the configuration from `FILE` instead of config.toml (see patchbay config path)")
 	f.StringVar(&a.flags.dir, "dir", "", "work in the directory `DIR` instead of the current one")
 	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "use only plugins of this `DIALECT` (may be repeated)")
-	f.Lookup("json").DefValue = "false" // the help must not show --json of this command line as the default
 }
 
 // firstCommands lists the most useful commands.
@@ -118,21 +117,31 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 }
 
 // unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
-// others. The fix names the subcommands that users also call so, and the commands below subcommands
-// that have this name. If there are none, it suggests a similar name.
+// others. The fix names the commands that users also call so, the commands below subcommands that
+// have this name, and the flags without a value that have it. If there are none, it suggests a
+// similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
+	mean := func(c *cobra.Command, flag string) { meant = append(meant, "`"+c.CommandPath()+flag+"`") }
+	if slices.Contains(cmd.SuggestFor, word) {
+		mean(cmd, "")
+	}
+	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+		if f := c.Flags().Lookup(word); f != nil && f.NoOptDefVal != "" { // it needs no value
+			mean(c, " --"+word)
+		}
+	}
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}
 		names = append(names, c.Name())
 		if slices.Contains(c.SuggestFor, word) {
-			meant = append(meant, "`"+c.CommandPath()+"`")
+			mean(c, "")
 		}
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() && sub.Name() == word {
-				meant = append(meant, "`"+sub.CommandPath()+"`")
+				mean(sub, "")
 			}
 		}
 	}
@@ -268,6 +277,9 @@ func asUsage(cmd *cobra.Command, err error) error {
 	return &problem{kind: kindUsage, err: err, fix: fix}
 }
 
+// aliases are the short names of subcommands in every group.
+var aliases = map[string]string{"list": "ls", "remove": "rm", "delete": "rm"}
+
 // newGroupCommand returns a command that only has subcommands. Without one it shows its help.
 func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
@@ -276,6 +288,11 @@ func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Co
 		GroupID: groupPlugins,
 		Args:    refuseArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, sub := range subcommands {
+		if short, ok := aliases[sub.Name()]; ok {
+			sub.Aliases = append(sub.Aliases, short)
+		}
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd

@@ -23,8 +23,8 @@ var shells = map[string]shell{
 	"bash": {examples: `  source <(patchbay completion bash)
   echo 'source <(patchbay completion bash)' >> ~/.bashrc`},
 	"zsh": {examples: `  source <(patchbay completion zsh)
-  patchbay completion zsh > "${fpath[1]}/_patchbay"`,
-		note: "\n\nIf zsh completes nothing at all, add this line to ~/.zshrc:\n\n  autoload -U compinit; compinit"},
+  echo 'source <(patchbay completion zsh)' >> ~/.zshrc`,
+		note: "\n\nIf zsh completes nothing at all, add this line to ~/.zshrc, above the one of\nPatchbay:\n\n  autoload -U compinit; compinit"},
 	"fish": {examples: `  patchbay completion fish | source
   patchbay completion fish > ~/.config/fish/completions/patchbay.fish`},
 	"powershell": {examples: `  patchbay completion powershell | Out-String | Invoke-Expression

@@ -290,7 +290,7 @@ func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {
 func (d *dialogue) readAnswer(o rawjson.Object, text []byte) *answer {
 	a := &answer{result: o.Get("result")}
 	raw := o.Get("error")
-	if raw == nil || string(raw) == "null" {
+	if rawjson.Missing(raw) {
 		if a.result == nil {
 			d.b.seen.note(sawEnvelope, "an answer with neither result nor error: %s", shown(text))
 		}

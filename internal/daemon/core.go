@@ -64,6 +64,10 @@ type Core struct {
 	model   atomic.Pointer[model.Model]   // replaced by [Core.Reload] and [Core.UseModel]
 	faults  faults
 
+	// The secrets that must not be stored: those of the files, and those of the host when it is
+	// open. Plugins can send something before.
+	hidden atomic.Pointer[func() *pluginhost.Hidden]
+
 	log   *slog.Logger
 	dir   string      // the working directory of sessions that name none
 	procs *proc.Group // the processes of the tools
@@ -93,10 +97,7 @@ type Core struct {
 // configuration is wrong, or if the model or the engine cannot be opened. A plugin that fails is
 // left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := &Core{log: cmp.Or(o.Host.Logger, slog.New(slog.DiscardHandler)), began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
 	if err := c.open(ctx, o); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -127,6 +128,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if c.Host, err = pluginhost.Open(ctx, &o.Host); err != nil {
 		return err
 	}
+	ofHost := c.Host.Hidden
+	c.hidden.Store(&ofHost)
 	c.projects = newProjects(c.Host, c.log)
 	c.projects.changed = c.closed.poke
 	c.procs = proc.NewGroup(c.log)
@@ -171,6 +174,9 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 			return nil, err
 		}
 	}
+	dirs, files, environ := c.Dirs, o.Host.Files, o.Host.Environ
+	ofFiles := sync.OnceValue(func() *pluginhost.Hidden { return pluginhost.HiddenIn(dirs, files, environ) })
+	c.hidden.Store(&ofFiles)
 	c.config.Store(o.Host.Files.Config)
 	c.opened = o.Host.Files.Config
 	return o.Host.Files.Secrets, nil

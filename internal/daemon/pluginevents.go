@@ -95,7 +95,7 @@ func (p *pluginEvents) post(kind string, e pluginEvent) bool {
 	}
 	e.LeftOut += left
 	if e.Text != "" {
-		e.Text = excerpt.Head(p.core.Host.Hidden().Clean(e.Text), mostEventText)
+		e.Text = excerpt.Head(p.core.secrets().Clean(e.Text), mostEventText)
 	}
 	p.core.post(kind, "", e)
 	return true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // maxRecord is the size up to which an event is stored whole. The trace of each turn's end contains
@@ -49,7 +50,7 @@ func (c *Core) record(e chat.Event) {
 // writeToJournal writes an event to the journal, without secrets that a plugin may have repeated.
 // Traces are indexed by turn.
 func (c *Core) writeToJournal(e chat.Event, data json.RawMessage) {
-	data = c.Host.Hidden().CleanJSON(data)
+	data = c.secrets().CleanJSON(data)
 	if e.Type == chat.Point {
 		c.Journal.PostTurn(string(e.Type), e.Session, e.Turn, data)
 		return
@@ -64,8 +65,11 @@ func (c *Core) post(kind, sessionID string, v any) {
 		c.Journal.Drop(kind, err)
 		return
 	}
-	c.Journal.Post(kind, sessionID, c.Host.Hidden().CleanJSON(data))
+	c.Journal.Post(kind, sessionID, c.secrets().CleanJSON(data))
 }
+
+// secrets returns the secrets that must not be stored.
+func (c *Core) secrets() *pluginhost.Hidden { return (*c.hidden.Load())() }
 
 // tooLong reports, before the event is encoded, whether it is too long. The end of a turn has the
 // whole transcript.

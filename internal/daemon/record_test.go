@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // TestEventsThatAreNotKeptAreCounted checks that each event that is not stored is counted, and that
@@ -66,20 +68,49 @@ func TestNoSecretIsStored(t *testing.T) {
 	trace := failed.Trace()
 	c.record(chat.Event{Type: chat.Point, Session: "s", Turn: "t", Outcome: &trace})
 	c.post("plugin.notification", "s", map[string]string{"text": "planted-key"})
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Session: "s"}, 0)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("%d events, %v", len(kept), err)
-		}
-		if len(kept) < 2 {
-			continue
-		}
-		text := string(kept[0].Data) + string(kept[1].Data)
-		if strings.Contains(text, "planted-key") || strings.Count(text, "[secret]") != 4 {
-			t.Errorf("stored %s", text)
-		}
-		return
+	kept := h.stored(c, journal.Filter{Session: "s"}, 2)
+	text := string(kept[0].Data) + string(kept[1].Data)
+	if strings.Contains(text, "planted-key") || strings.Count(text, "[secret]") != 4 {
+		t.Errorf("stored %s", text)
 	}
+}
+
+// TestANotificationBeforeTheHostIsOpen: a plugin may notify while other plugins still start. Its
+// notification is stored, without secrets.
+func TestANotificationBeforeTheHostIsOpen(t *testing.T) {
+	h := kagedHome(t)
+	if err := os.Chmod(h.write(".config/patchbay/secrets.toml", "KEY = \"planted-key\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := filepath.Join(h.home, "told")
+	const run = ".local/share/kaged/plugins/notes/run.sh"
+	program, err := os.ReadFile(filepath.Join(h.home, filepath.FromSlash(run)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const began = `*'"method":"initialized"'*)`
+	h.write(run, strings.Replace(string(program), began, began+
+		` echo '{"jsonrpc":"2.0","method":"notes.asked","params":{"is":"planted-key"}}'; : > '`+told+`';`, 1))
+	h.program(".local/scaffold/plugins/slow", "#!/bin/sh\nread -r line\nuntil [ -e '"+told+"' ]; do sleep 0.05; done\n"+
+		`echo '{"jsonrpc":"2.0","id":1,"result":{"name":"slow","version":"1.0.0"}}'; cat >/dev/null`+"\n")
+	c := h.open("")
+	defer h.close(c)
+	if text := string(h.stored(c, journal.Filter{Kinds: []string{"plugin.notification"}}, 1)[0].Data); !strings.Contains(text, "[secret]") || strings.Contains(text, "planted-key") {
+		t.Errorf("stored %s", text)
+	}
+}
+
+// stored waits until the journal has n events that the filter selects, and returns them.
+func (h testHome) stored(c *Core, f journal.Filter, n int) (kept []journal.Event) {
+	h.t.Helper()
+	eventually.True(h.t, "the events are stored", func() bool {
+		var err error
+		if kept, err = c.Journal.Read(h.t.Context(), 0, f, 0); err != nil {
+			h.t.Fatal(err)
+		}
+		return len(kept) >= n
+	})
+	return kept
 }
 
 func levels(n int) json.RawMessage {

@@ -61,6 +61,9 @@ func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 		return Result{}, fmt.Errorf("%s: would have more than %d bytes", e.path(), maxFile)
 	}
 	if result.Backup, err = e.replace(text); err != nil {
+		if at, ok := errors.AsType[*fs.PathError](err); ok && at.Path == e.path() {
+			return Result{}, err // it names the file
+		}
 		return Result{}, fmt.Errorf("%s: %w", e.path(), err)
 	}
 	result.Changed = true
@@ -69,6 +72,32 @@ func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 
 // BackupOf returns where the backup of a file is.
 func BackupOf(path string) string { return path + ".patchbay.bak" }
+
+// Undone returns the text of the file at path after remove, which takes back what add does. If the
+// file differs from its backup only by add, the text is that of the backup: remove cannot know
+// whether an empty object was there before.
+func Undone(path string, text []byte, add, remove func([]byte) ([]byte, error)) ([]byte, error) {
+	left, err := remove(text)
+	if err != nil || bytes.Equal(left, text) {
+		return left, err
+	}
+	before, err := plainfile.Read(BackupOf(path), maxFile)
+	if err != nil {
+		return left, nil
+	}
+	bare, err := remove(before)
+	if err != nil || !bytes.Equal(bare, before) {
+		return left, nil
+	}
+	with, err := add(before)
+	if err != nil {
+		return left, nil
+	}
+	if again, err := remove(with); err != nil || !bytes.Equal(again, left) {
+		return left, nil
+	}
+	return append([]byte{}, before...), nil // not nil: an empty file was there
+}
 
 // An edit is one file while it is being changed.
 type edit struct {

@@ -42,6 +42,9 @@ func readyJSON(data []byte, path []string, value json.RawMessage) (doc *jsonDoc,
 
 // RemoveJSON returns data without the member at a path of names, or data itself if there is none.
 func RemoveJSON(data []byte, path []string) ([]byte, error) {
+	if strings.TrimSpace(string(data)) == "" {
+		return data, nil
+	}
 	doc, err := scanJSON(data)
 	if err != nil || !at(doc.values(), path) {
 		return data, err
@@ -105,10 +108,45 @@ func (d *jsonDoc) add(o *jsonValue, member string) splice {
 	if strings.Contains(string(d.data[last.value.to:o.to]), "\n") {
 		between = newline(d.data) + d.indent(last.from)
 	}
-	if last.comma > 0 {
-		return splice{last.comma, last.comma, between + member + ","}
+	return d.after(last.value.to, last.comma, between+member)
+}
+
+// after adds a text after a value, or after the comma behind the value if there is one. Comments
+// that follow on the same line stay with the value.
+func (d *jsonDoc) after(value, comma int, text string) splice {
+	if comma > 0 {
+		end := d.lineComments(comma)
+		return splice{end, end, text + ","}
 	}
-	return splice{last.value.to, last.value.to, "," + between + member}
+	end := d.lineComments(value)
+	return splice{value, end, "," + string(d.data[value:end]) + text}
+}
+
+// endsLine reports whether only blanks are between an offset and the end of its line.
+func (d *jsonDoc) endsLine(offset int) bool {
+	line, _, more := strings.Cut(string(d.data[offset:]), "\n")
+	return more && strings.TrimSpace(line) == ""
+}
+
+// lineComments returns the end of the comments that follow an offset on the same line, or the
+// offset itself.
+func (d *jsonDoc) lineComments(offset int) int {
+	for end := offset; ; {
+		rest := string(d.data[end:])
+		comment := strings.TrimLeft(rest, " \t")
+		size := 0
+		switch {
+		case strings.HasPrefix(comment, "//"):
+			line, _, _ := strings.Cut(comment, "\n")
+			return end + len(rest) - len(comment) + len(strings.TrimRight(line, "\r"))
+		case strings.HasPrefix(comment, "/*"):
+			size = 2 + until([]byte(comment[2:]), "*/")
+		}
+		if size == 0 || strings.Contains(comment[:size], "\n") {
+			return end
+		}
+		end += len(rest) - len(comment) + size
+	}
 }
 
 // removal removes a member, with its line if nothing else is on it, and with one of the commas
@@ -120,35 +158,37 @@ func (d *jsonDoc) removal(path []string) splice {
 	}
 	m := object.member(path[len(path)-1])
 	i := slices.IndexFunc(object.members, func(other jsonMember) bool { return other.from == m.from })
-	from, to := m.from, m.value.to
+	from, to := m.from, max(m.value.to, m.comma)
 	switch {
-	case m.comma > 0:
-		to = m.comma
-	case i > 0:
-		return splice{object.members[i-1].comma - 1, to, string(d.data[object.members[i-1].comma:m.from][:d.comments(object.members[i-1].comma, m.from)])}
+	case i > 0 && m.comma == 0:
+		return d.cut(object.members[i-1].comma-1, object.members[i-1].comma, from, to)
+	case i > 0 && d.lineComments(to) == to:
+		return d.cut(object.members[i-1].comma, object.members[i-1].comma, from, to)
 	}
 	line := from
 	for line > 0 && (d.data[line-1] == ' ' || d.data[line-1] == '\t') {
 		line--
 	}
-	end := to
-	for end < len(d.data) && (d.data[end] == ' ' || d.data[end] == '\t' || d.data[end] == '\r') {
-		end++
-	}
-	if line > 0 && d.data[line-1] == '\n' && end < len(d.data) && d.data[end] == '\n' {
-		return splice{line, end + 1, ""}
+	if line > 0 && d.data[line-1] == '\n' && d.endsLine(to) {
+		return splice{line, to + strings.IndexByte(string(d.data[to:]), '\n') + 1, ""}
 	}
 	return splice{from, to, ""}
 }
 
-// comments returns how many bytes of a piece of text must stay. The piece has only white space and
-// comments. If it has a comment, all of it stays but the blanks at its end; otherwise nothing does.
-func (d *jsonDoc) comments(from, to int) int {
-	piece := string(d.data[from:to])
-	if !strings.Contains(piece, "/") {
-		return 0
+// cut removes the text from an offset to the end of a value. Comments between gap and the value
+// stay.
+func (d *jsonDoc) cut(from, gap, value, to int) splice {
+	piece := string(d.data[gap:value])
+	lineBreak := strings.LastIndexByte(piece, '\n')
+	switch {
+	case !strings.Contains(piece, "/"):
+		piece = ""
+	case d.endsLine(to) && lineBreak >= 0 && strings.TrimSpace(piece[lineBreak:]) == "":
+		piece = strings.TrimSuffix(piece[:lineBreak], "\r")
+	default:
+		piece = strings.TrimRight(piece, " \t") // the line of a comment ends with its line break
 	}
-	return len(strings.TrimRight(piece, " \t")) // the line of a comment ends with its line break
+	return splice{from, to, piece}
 }
 
 // indent returns the white space at the start of the line that contains an offset.

@@ -48,8 +48,8 @@ func PutItem(data []byte, path []string, ours func(item any) bool, item json.Raw
 }
 
 // DropItems returns data without the items of the list at a path of names that ours accepts. A list
-// that becomes empty is removed, and so are the objects around it that become empty. If there is no
-// such item, data stays as it is.
+// that becomes empty is removed, and so are the objects around it that become empty, unless they
+// have a comment. If there is no such item, data stays as it is.
 func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, error) {
 	doc, err := scanJSON(data)
 	if err != nil || !at(doc.values(), path) {
@@ -65,10 +65,10 @@ func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, er
 			out = append(out, i)
 		}
 	}
-	switch len(out) {
-	case 0:
+	switch {
+	case len(out) == 0:
 		return data, nil
-	case len(list.items):
+	case len(out) == len(list.items) && !doc.commented(list):
 		return dropEmpty(data, path)
 	}
 	for _, i := range slices.Backward(out) { // from the end, so that the offsets before stay valid
@@ -86,6 +86,18 @@ func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, er
 	return data, nil
 }
 
+// commented reports whether a list has a comment outside of its items.
+func (d *jsonDoc) commented(list *jsonValue) bool {
+	at := list.from + 1
+	for _, item := range list.items {
+		if strings.Contains(string(d.data[at:item.value.from]), "/") {
+			return true
+		}
+		at = item.value.to
+	}
+	return strings.Contains(string(d.data[at:list.to]), "/")
+}
+
 // dropEmpty removes a member, and the objects around it that contain nothing else.
 func dropEmpty(data []byte, path []string) ([]byte, error) {
 	for n := len(path); n > 0; n-- {
@@ -97,7 +109,7 @@ func dropEmpty(data []byte, path []string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n > 1 && len(doc.find(path[:n-1]).members) > 0 {
+		if outer := doc.find(path[:n-1]); n > 1 && strings.TrimSpace(string(doc.data[outer.from+1:outer.to-1])) != "" {
 			break
 		}
 	}
@@ -156,33 +168,41 @@ func (d *jsonDoc) changeList(path []string, values []any, s splice) ([]byte, err
 // behind adds an item after the last one of a list.
 func (d *jsonDoc) behind(list *jsonValue, item string) splice {
 	if len(list.items) == 0 {
-		return splice{list.from, list.to, "[" + item + "]"}
+		inner := strings.TrimRight(string(d.data[list.from+1:list.to-1]), " \t\r\n")
+		if inner == "" {
+			return splice{list.from, list.to, "[" + item + "]"}
+		}
+		end, between := list.from+1+len(inner), " " // behind a comment
+		if d.endsLine(end) {
+			between = newline(d.data) + d.indent(list.from) + d.step()
+		}
+		return splice{end, end, between + item}
 	}
-	last := list.items[len(list.items)-1]
+	first, last := list.items[0], list.items[len(list.items)-1]
 	between := " "
-	if strings.Contains(string(d.data[list.from:list.items[0].value.from]), "\n") {
-		between = newline(d.data) + d.indent(list.items[0].value.from)
+	if strings.Contains(string(d.data[list.from:first.value.from]), "\n") || d.endsLine(d.lineComments(max(last.value.to, last.comma))) {
+		between = newline(d.data) + d.indent(first.value.from)
 	}
-	if last.comma > 0 {
-		return splice{last.comma, last.comma, between + item + ","}
-	}
-	return splice{last.value.to, last.value.to, "," + between + item}
+	return d.after(last.value.to, last.comma, between+item)
 }
 
-// without removes an item from a list that has other items, and one of the commas beside the item.
-// A comment there stays.
+// without removes an item from a list, and one of the commas beside the item. A comment there
+// stays.
 func (d *jsonDoc) without(list *jsonValue, i int) splice {
-	item := list.items[i].value
-	if i+1 < len(list.items) {
+	item, comma := list.items[i].value, list.items[i].comma
+	switch {
+	case i+1 < len(list.items):
 		next := list.items[i+1].value.from
-		if keep := d.comments(list.items[i].comma, next); keep > 0 {
-			return splice{item.from, list.items[i].comma, ""}
+		if strings.Contains(string(d.data[comma:next]), "/") {
+			return splice{item.from, comma, ""}
 		}
 		return splice{item.from, next, ""}
+	case i == 0:
+		return d.cut(list.from+1, list.from+1, item.from, max(item.to, comma))
+	case comma > 0:
+		return d.cut(list.items[i-1].comma, list.items[i-1].comma, item.from, comma)
 	}
-	before := list.items[i-1]
-	keep := d.comments(before.comma, item.from)
-	return splice{before.comma - 1, max(item.to, list.items[i].comma), string(d.data[before.comma:item.from][:keep])}
+	return d.cut(list.items[i-1].comma-1, list.items[i-1].comma, item.from, item.to)
 }
 
 // laidOut returns a value in the layout of the text, at the given depth: on several lines if the

@@ -3,6 +3,7 @@ package editfile
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
@@ -21,7 +22,9 @@ func TestPutItem(t *testing.T) {
 		{"on one line", `{"a": 1}`, "hooks/Pre", `{"by":"us"}`, `{"a": 1, "hooks": {"Pre": [{"by":"us"}]}}`},
 		{"behind the others", `{"l": [{"x":1}]}`, "l", `{"by":"us"}`, `{"l": [{"x":1}, {"by":"us"}]}`},
 		{"behind the others, on a line of its own", "{\n\t\"l\": [\n\t\t1 // one\n\t]\n}\n", "l", `{"by":"us"}`,
-			"{\n\t\"l\": [\n\t\t1,\n\t\t{\n\t\t\t\"by\": \"us\"\n\t\t} // one\n\t]\n}\n"},
+			"{\n\t\"l\": [\n\t\t1, // one\n\t\t{\n\t\t\t\"by\": \"us\"\n\t\t}\n\t]\n}\n"},
+		{"behind a comma and a comment", "{\n  \"l\": [\n    1, // one\n  ]\n}\n", "l", "2", "{\n  \"l\": [\n    1, // one\n    2,\n  ]\n}\n"},
+		{"into a list with a comment", "{\n  \"l\": [\n    // none yet\n  ]\n}\n", "l", "2", "{\n  \"l\": [\n    // none yet\n    2\n  ]\n}\n"},
 		{"behind a comma at the end", "{\n  \"l\": [\n    1,\n  ],\n}\n", "l", `2`, "{\n  \"l\": [\n    1,\n    2,\n  ],\n}\n"},
 		{"into an empty list", `{"l": [ ]}`, "l", `2`, `{"l": [2]}`},
 		{"in the place of ours", `{"l": [1, {"by":"us","old":1}, 2]}`, "l", `{"by":"us"}`, `{"l": [1, {"by":"us"}, 2]}`},
@@ -58,6 +61,8 @@ func TestDropItems(t *testing.T) {
 		{"the last", "{\n  \"l\": [\n    1,\n    {\"by\":\"us\"}\n  ]\n}\n", "l", "{\n  \"l\": [\n    1\n  ]\n}\n"},
 		{"several", `{"l": [{"by":"us"}, 1, {"by":"us"}, {"by":"us"}, 2]}`, "l", `{"l": [1, 2]}`},
 		{"comments stay", "{\"l\": [\n  1, // one\n  {\"by\":\"us\"}, // ours\n  2\n]}", "l", "{\"l\": [\n  1, // one\n   // ours\n  2\n]}"},
+		{"a list with a comment stays", "{\"l\": [ // mine\n  {\"by\":\"us\"}\n]}", "l", "{\"l\": [ // mine\n]}"},
+		{"an object with a comment stays", "{\n  \"hooks\": {\n    // mine\n    \"Pre\": [{\"by\":\"us\"}]\n  }\n}\n", "hooks/Pre", "{\n  \"hooks\": {\n    // mine\n  }\n}\n"},
 		{"none", `{"l": [1]}`, "l", `{"l": [1]}`},
 		{"no list", `{"a": 1}`, "l", `{"a": 1}`},
 	} {
@@ -68,10 +73,11 @@ func TestDropItems(t *testing.T) {
 	}
 }
 
-// FuzzJSONList: after an item was added to a list and removed again, all values are as before.
+// FuzzJSONList: after an item was added to a list and removed again, all values are as before. A
+// list that had other items or a comment is the same, byte for byte.
 func FuzzJSONList(tf *testing.F) {
 	f := variants.Of(tf)
-	for _, seed := range []string{`{}`, `{"l":[1]}`, "{\n  // c\n  \"l\": [1, 2,],\n}", `{"l":[],"l":[{"by":"us"}]}`, `{"a":{"l":[{"by":"us"},3]}}`} {
+	for _, seed := range []string{`{}`, `{"l":[1]}`, "{\n  // c\n  \"l\": [1, 2,],\n}", "{\"l\":[\n1, // c \r\n]}", "{\"l\":[1 /* c */]}", "{\"l\":[ // c\n]}", "{\"l\":[/* c */ ]}", `{"l":[],"l":[{"by":"us"}]}`, `{"a":{"l":[{"by":"us"},3]}}`} {
 		f.Add([]byte(seed), "l")
 		f.Add([]byte(seed), "a/l")
 	}
@@ -91,6 +97,9 @@ func FuzzJSONList(tf *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", put, err)
 		}
+		if doc, err := scanJSON(data); err == nil && keeps(doc, path(at)) && !mixed(data) && string(dropped) != string(data) {
+			t.Fatalf("%q became %q, and then %q", data, put, dropped)
+		}
 		left, err := parseJSON(dropped)
 		if err != nil {
 			t.Fatalf("%q: %v", dropped, err)
@@ -103,6 +112,15 @@ func FuzzJSONList(tf *testing.F) {
 			}
 		}
 	})
+}
+
+// keeps reports whether the list at a path stays when an item of ours is removed from it.
+func keeps(doc *jsonDoc, path []string) bool {
+	list, ok := valueAt(doc.values(), path).([]any)
+	if !ok || slices.ContainsFunc(list, mine) {
+		return false
+	}
+	return len(list) > 0 || doc.commented(doc.find(path))
 }
 
 func valueAt(values map[string]any, path []string) any {

@@ -3,6 +3,7 @@ package editfile
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
@@ -11,7 +12,7 @@ import (
 func TestSetJSON(t *testing.T) {
 	for _, tc := range []struct{ rule, old, path, value, want string }{
 		{"a value is replaced, comments stay", "{\n  // one\n  \"a\": 1, /* x */\n}\n", "a", "2", "{\n  // one\n  \"a\": 2, /* x */\n}\n"},
-		{"a new member on a line of its own", "{\n\t\"a\": 1 // c\n}\n", "b", "2", "{\n\t\"a\": 1,\n\t\"b\": 2 // c\n}\n"},
+		{"a new member on a line of its own", "{\n\t\"a\": 1 // c\n}\n", "b", "2", "{\n\t\"a\": 1, // c\n\t\"b\": 2\n}\n"},
 		{"behind a comma at the end", "{\n  \"a\": 1,\n}\n", "b", "2", "{\n  \"a\": 1,\n  \"b\": 2,\n}\n"},
 		{"on the same line", `{"a": 1}`, "b", `"x"`, `{"a": 1, "b": "x"}`},
 		{"into an empty object", `{}`, "b", "2", `{"b": 2}`},
@@ -41,7 +42,7 @@ func TestRemoveJSON(t *testing.T) {
 	for _, tc := range []struct{ rule, old, path, want string }{
 		{"with its line", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", "a", "{\n  \"b\": 2\n}\n"},
 		{"the last one", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", "b", "{\n  \"a\": 1\n}\n"},
-		{"the last one behind a comment", "{\n  \"a\": 1, // one\n  \"b\": 2\n}\n", "b", "{\n  \"a\": 1 // one\n\n}\n"},
+		{"the last one behind a comment", "{\n  \"a\": 1, // one\n  \"b\": 2\n}\n", "b", "{\n  \"a\": 1 // one\n}\n"},
 		{"on one line", `{"a": 1, "b": 2}`, "b", `{"a": 1}`},
 		{"alone", `{"a": {"b": 2}}`, "a/b", `{"a": {}}`},
 		{"a missing member", `{"a": 1}`, "b", `{"a": 1}`},
@@ -54,13 +55,15 @@ func TestRemoveJSON(t *testing.T) {
 }
 
 // FuzzJSON: a text that encoding/json reads as an object is read the same way here; a value is set
-// and removed only at the path.
+// and removed only at the path. A member that was added and removed again leaves no trace.
 func FuzzJSON(tf *testing.F) {
 	f := variants.Of(tf)
-	for _, seed := range []string{`{}`, `{"a":1}`, "{\n  // c\n  \"a\": {\"b\": [1, 2,],},\n}", `{"a":{"b":2},"a":{"c":3}}`, "\ufeff{\"a\":1}", `{"\u0061":1}`} {
+	for _, seed := range []string{`{}`, `{"a":1}`, "{\n  // c\n  \"a\": {\"b\": [1, 2,],},\n}", `{"a":{"b":2},"a":{"c":3}}`, "\ufeff{\"a\":1}", `{"\u0061":1}`,
+		"{\n\"a\":1, // c \r\n}", "{\"a\":1 /* c */ }", "{\"a\":1 // c\n}", "{\"a\":1 , }"} {
 		f.Add([]byte(seed), "a/b", `{"v":[1]}`)
+		f.Add([]byte(seed), "z", `2`)
 	}
-	f.Fuzz(func(t *testing.T, data []byte, at string, value string) {
+	f.Fuzz(func(t *testing.T, data []byte, name string, value string) {
 		values, err := decode(data)
 		old, isObject := values.(map[string]any)
 		mine, mineErr := parseJSON(data)
@@ -70,24 +73,35 @@ func FuzzJSON(tf *testing.F) {
 		if mineErr != nil || !json.Valid([]byte(value)) {
 			return
 		}
-		where := path(at)
+		where := path(name)
 		set, err := SetJSON(data, where, json.RawMessage(value))
 		if err != nil && !errors.Is(err, ErrPath) {
-			t.Errorf("set %q in %q: %v", at, data, err)
+			t.Errorf("set %q in %q: %v", name, data, err)
 		}
 		if err == nil {
 			checkSet(t, data, set, parseJSON)
+			if len(where) == 1 && len(mine) > 0 && !at(mine, where) && !mixed(data) && strings.TrimSpace(value) == value {
+				if back, err := RemoveJSON(set, where); err != nil || string(back) != string(data) {
+					t.Errorf("%q became %q, and then %q (%v)", data, set, back, err)
+				}
+			}
 		}
 		without, err := RemoveJSON(data, where)
 		if err != nil {
 			if !errors.Is(err, ErrPath) {
-				t.Errorf("remove %q from %q: %v", at, data, err)
+				t.Errorf("remove %q from %q: %v", name, data, err)
 			}
 			return
 		}
 		want, err := with(mine, where, absent)
 		if got, parseErr := parseJSON(without); err == nil && (parseErr != nil || !same(got, want)) {
-			t.Errorf("%q without %q is %q", data, at, without)
+			t.Errorf("%q without %q is %q", data, name, without)
 		}
 	})
+}
+
+// mixed reports whether a text has line endings of two kinds.
+func mixed(data []byte) bool {
+	crlf := strings.Count(string(data), "\r\n")
+	return crlf > 0 && crlf != strings.Count(string(data), "\n")
 }

@@ -38,7 +38,7 @@ func SetTOML(data []byte, path []string, value json.RawMessage) ([]byte, error) 
 
 // RemoveTOML returns data without the value at a path of keys, or data itself if there is none. It
 // removes the whole line of a value, with the comment at its end. A table stays after its last
-// value was removed.
+// value was removed; an empty table can be removed by its own path.
 func RemoveTOML(data []byte, path []string) ([]byte, error) {
 	values, err := parseTOML(data)
 	if err != nil || !at(values, path) {
@@ -46,8 +46,12 @@ func RemoveTOML(data []byte, path []string) ([]byte, error) {
 	}
 	var candidates []splice
 	for _, item := range scanTOML(data).items {
-		if item.is(path) && !item.header {
+		switch {
+		case !item.is(path):
+		case !item.header:
 			candidates = append(candidates, removal(data, item))
+		case isEmptyTable(values, path):
+			candidates = append(candidates, headerRemoval(data, item))
 		}
 	}
 	for { // a dotted key also makes the tables on its path, which go with their last value
@@ -83,6 +87,10 @@ func ReadTOML(data []byte) (map[string]any, error) { return parseTOML(data) }
 func parseTOML(data []byte) (map[string]any, error) {
 	values := make(map[string]any)
 	err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(byteOrderMark)), &values)
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := at.Position()
+		err = fmt.Errorf("line %d: %s", line, strings.TrimPrefix(at.Error(), "toml: "))
+	}
 	return values, err
 }
 
@@ -218,6 +226,17 @@ func removal(data []byte, item tomlItem) splice {
 		return splice{before - 1, to, ""}
 	}
 	return splice{from, to, ""}
+}
+
+// headerRemoval removes the line of a header, and one blank line before it.
+func headerRemoval(data []byte, item tomlItem) splice {
+	s := removal(data, item)
+	for _, blank := range []string{"\n\n", "\n\r\n"} {
+		if bytes.HasSuffix(data[:s.from], []byte(blank)) {
+			s.from -= len(blank) - 1
+		}
+	}
+	return s
 }
 
 func assignment(path []string, text string) string { return dotted(path) + " = " + text }

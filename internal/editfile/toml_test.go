@@ -77,12 +77,20 @@ func TestRemoveTOML(t *testing.T) {
 		{"a dotted key, with the tables that are only its own", "[a]\nb.c = 1\n", "a/b/c", "[a]\n"},
 		{"a dotted key beside another", "a.b = 1\na.c = 2\n", "a/b", "a.c = 2\n"},
 		{"a dotted key in braces", "a = { b.c = 1 }\n", "a/b/c", "a = {  }\n"},
+		{"an empty table, with its blank line", "a = 1\n\n[b.c] # d\n\n[e]\n", "b/c", "a = 1\n\n[e]\n"},
 		{"the first line after a byte order mark", "\ufeffa = 1\nb = 2\n", "a", "\ufeffb = 2\n"},
 	} {
 		got, err := RemoveTOML([]byte(tc.old), path(tc.path))
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s: got %q (%v), want %q", tc.rule, got, err, tc.want)
 		}
+	}
+}
+
+// TestErrorsOfTOMLHaveALine: as those of JSON do.
+func TestErrorsOfTOMLHaveALine(t *testing.T) {
+	if _, err := SetTOML([]byte("a = 1\nb =\n"), path("c"), []byte("1")); err == nil || !strings.HasPrefix(err.Error(), "line 2: ") {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package hookinstall
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -82,28 +83,59 @@ func snake(name string) string {
 
 // codexConfig returns the file in which Codex stores approvals. It is in the same directory as the
 // file of the user's hooks.
-func codexConfig(user Place) editfile.Place {
-	return editfile.Place{Dir: filepath.Dir(user.Path()), Name: "config.toml", Mode: 0o600}
+func codexConfig(user Place) Place {
+	return Place{Agent: codehook.Codex, Dir: filepath.Dir(user.Path()), Name: "config.toml"}
 }
 
 // TrustFile returns the file that [Trust] writes.
-func TrustFile(user Place) string {
-	p := codexConfig(user)
-	return filepath.Join(p.Dir, p.Name)
-}
+func TrustFile(user Place) string { return codexConfig(user).Path() }
 
 // Trust writes approvals into the user's Codex configuration. Call it only if the user asks for it.
-func Trust(user Place, approvals []Approval) (editfile.Result, error) {
-	return editfile.Edit(codexConfig(user), func(text []byte) ([]byte, error) {
-		for _, a := range approvals {
-			hash, err := json.Marshal(a.Hash)
-			if err != nil {
-				return nil, err
-			}
-			if text, err = editfile.SetTOML(text, []string{"hooks", "state", a.Key, "trusted_hash"}, hash); err != nil {
-				return nil, err
+func Trust(user Place, approvals []Approval) (Change, error) {
+	return apply(codexConfig(user), false, func(text []byte) ([]byte, error) { return withApprovals(text, approvals) })
+}
+
+// Untrust removes approvals from the user's Codex configuration, whether [Trust] or Codex has
+// written them. With dry it writes nothing.
+func Untrust(user Place, approvals []Approval, dry bool) (Change, error) {
+	return apply(codexConfig(user), dry, func(text []byte) ([]byte, error) {
+		return editfile.Undone(TrustFile(user), text, func(text []byte) ([]byte, error) { return withApprovals(text, approvals) },
+			func(text []byte) ([]byte, error) { return withoutApprovals(text, approvals) })
+	})
+}
+
+func withApprovals(text []byte, approvals []Approval) ([]byte, error) {
+	for _, a := range approvals {
+		hash, err := json.Marshal(a.Hash)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = editfile.SetTOML(text, []string{"hooks", "state", a.Key, "trusted_hash"}, hash); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// withoutApprovals removes approvals, and the tables around them that have nothing else. If nothing
+// is left, it returns nil.
+func withoutApprovals(old []byte, approvals []Approval) ([]byte, error) {
+	text := old
+	for _, a := range approvals {
+		path := []string{"hooks", "state", a.Key, "trusted_hash"}
+		left, err := editfile.RemoveTOML(text, path)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(left, text) {
+			if empty, err := editfile.RemoveTOML(left, path[:3]); err == nil { // otherwise the user has other values there
+				left = empty
 			}
 		}
-		return text, nil
-	})
+		text = left
+	}
+	if len(bytes.TrimSpace(text)) == 0 && !bytes.Equal(text, old) {
+		return nil, nil
+	}
+	return text, nil
 }

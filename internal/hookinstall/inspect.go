@@ -196,6 +196,9 @@ func merges(agent codehook.Agent, a, b *Installed) bool {
 	})
 }
 
+// UnreadFix is the fix for a file that [All] cannot read.
+const UnreadFix = "correct the file: the agent cannot read it either"
+
 // All returns the installations of every agent, for the user and for a project. Settings that turn
 // an agent's hooks off are among the faults of its first installation. For a file that cannot be
 // read it returns an error.

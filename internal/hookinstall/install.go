@@ -35,13 +35,15 @@ func Install(p Place, program Program, dry bool) (Change, error) {
 	})
 }
 
-// Uninstall removes the entries that Install wrote. A file that is then empty is removed.
+// Uninstall removes the entries that Install wrote. A file that is then empty, and that Install has
+// made, is removed.
 func Uninstall(p Place, dry bool) (Change, error) {
 	return apply(p, dry, func(old []byte) ([]byte, error) {
 		if p.Agent == codehook.OpenCode {
 			return nil, checkShim(old)
 		}
-		return withoutEntries(p.Agent, old)
+		add := func(text []byte) ([]byte, error) { return withEntries(p.Agent, Program{Path: thinProgram}, text) }
+		return editfile.Undone(p.Path(), old, add, func(text []byte) ([]byte, error) { return withoutEntries(p.Agent, text) })
 	})
 }
 

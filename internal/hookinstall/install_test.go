@@ -140,6 +140,52 @@ func TestOthersStay(t *testing.T) {
 	}
 }
 
+// TestUninstallLeavesNoTrace: after install and uninstall, a file is the same, byte for byte,
+// whatever its layout was. If the user has changed it in between, the comments stay.
+func TestUninstallLeavesNoTrace(t *testing.T) {
+	for _, agent := range []codehook.Agent{codehook.Claude, codehook.Cursor} { // without and with a version in the file
+		event := codehook.Events(agent)[0].Name
+		for _, text := range []string{
+			"", " \n", "{}", "{\n}\n", "{\"hooks\": {}, \"b\": \"\\u00e9\"}", "{\"hooks\": {\"" + event + "\": [ ]}}",
+			"{\n  \"hooks\": {\n    // nothing yet\n  }\n}\n", "{\"hooks\": {\"" + event + "\": [\n  // nothing yet\n]}}",
+			"// mine\n{\n  \"a\": 1, /* one */\n  \"hooks\": { // hooks\n    \"" + event + "\": [{\"x\": 1}], // last\n  }, // all\n}\n// end\n",
+			"{\r\n\t\"a\": 1 // one\r\n}", "\ufeff{\"a\": 1e5 , }",
+		} {
+			p := place(t, agent, false)
+			write(t, p, text)
+			install := func() {
+				t.Helper()
+				if c, err := Install(p, self(t), false); err != nil || !c.Changed {
+					t.Fatalf("%s: %q: %+v, %v", agent, text, c, err)
+				}
+			}
+			uninstalled := func() string {
+				t.Helper()
+				if _, err := Uninstall(p, false); err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(p.Path())
+				if err != nil {
+					t.Errorf("%s: %q: %v", agent, text, err)
+				}
+				return string(got)
+			}
+			install()
+			if got := uninstalled(); got != text {
+				t.Errorf("%s: %q became %q", agent, text, got)
+			}
+			install()
+			write(t, p, strings.Replace(read(t, p), "{", "{ /* new */", 1))
+			left := uninstalled()
+			for _, comment := range []string{"/* new */", "// mine", "/* one */", "// hooks", "// last", "// all", "// one", "// end", "// nothing yet"} {
+				if (comment == "/* new */" || strings.Contains(text, comment)) && !strings.Contains(left, comment) {
+					t.Errorf("%s: %q became %q without %s", agent, text, left, comment)
+				}
+			}
+		}
+	}
+}
+
 // TestOlderEntries: entries with another program, for unwanted events, and double entries are
 // replaced.
 func TestOlderEntries(t *testing.T) {
@@ -196,6 +242,15 @@ func write(t *testing.T, p Place, text string) {
 	}
 }
 
+func read(t *testing.T, p Place) string {
+	t.Helper()
+	text, err := os.ReadFile(p.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestFind(t *testing.T) {
 	p, err := Find(codehook.Codex, "/home/x", "", func(name string) string { return map[string]string{"CODEX_HOME": "/elsewhere"}[name] })
 	if err != nil || p.Path() != "/elsewhere/hooks.json" {
@@ -237,13 +292,47 @@ func TestApprovals(t *testing.T) {
 func TestTrust(t *testing.T) {
 	p := place(t, codehook.Codex, false)
 	write(t, Place{Dir: p.Dir, Name: ".codex/config.toml"}, "model = \"x\" # mine\n")
-	r, err := Trust(p, []Approval{{"PreToolUse", "/a b/hooks.json:pre_tool_use:0:0", "sha256:1"}, {"Stop", "/a b/hooks.json:stop:0:0", "sha256:2"}})
+	approvals := []Approval{{"PreToolUse", "/a b/hooks.json:pre_tool_use:0:0", "sha256:1"}, {"Stop", "/a b/hooks.json:stop:0:0", "sha256:2"}}
+	_, err := Trust(p, approvals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(r.Path)
-	if err != nil || !strings.Contains(string(text), "model = \"x\" # mine\n") || !strings.Contains(string(text), `"/a b/hooks.json:stop:0:0"`) {
-		t.Errorf("%s, %v", text, err)
+	config := Place{Dir: p.Dir, Name: ".codex/config.toml"}
+	if text := read(t, config); !strings.Contains(text, "model = \"x\" # mine\n") || !strings.Contains(text, `"/a b/hooks.json:stop:0:0"`) {
+		t.Error(text)
+	}
+	if c, err := Untrust(p, approvals, true); err != nil || !c.Changed || read(t, config) == c.New {
+		t.Errorf("dry: %+v, %v", c, err)
+	}
+	write(t, config, read(t, config)+"enabled = true\n[more]\n") // in the table of the last approval
+	for _, want := range []string{"model = \"x\" # mine\n\n[hooks.state.\"/a b/hooks.json:stop:0:0\"]\nenabled = true\n[more]\n", ""} {
+		if c, err := Untrust(p, approvals, false); err != nil || c.Changed != (want != "") || want != "" && c.New != want {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+}
+
+// TestUntrustLeavesNoTrace: if Codex's configuration has not changed since, it gets its old text
+// back, and a missing file stays missing.
+func TestUntrustLeavesNoTrace(t *testing.T) {
+	p := place(t, codehook.Codex, false)
+	config := Place{Dir: p.Dir, Name: ".codex/config.toml"}
+	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || c.Changed {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := Trust(p, []Approval{{"Stop", "k", "h"}}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || !c.Removed {
+		t.Errorf("%+v, %v", c, err)
+	}
+	const text = "[hooks.state]\n# mine\n\n[x]\ny = 1 # c"
+	write(t, config, text)
+	if _, err := Trust(p, []Approval{{"Stop", "k", "h"}}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Untrust(p, []Approval{{"Stop", "k", "h"}}, false); err != nil || read(t, config) != text {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -161,6 +161,10 @@ func (e *Entry) Unset() (editfile.Result, error) {
 
 // Without returns a file's text without the entry.
 func (e *Entry) Without(old []byte) ([]byte, error) {
+	return editfile.Undone(e.File(), old, e.Changed, e.removed)
+}
+
+func (e *Entry) removed(old []byte) ([]byte, error) {
 	if e.toml {
 		return editfile.RemoveTOML(old, e.path)
 	}

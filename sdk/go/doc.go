@@ -126,8 +126,8 @@ returns the caller. The context of a handler ends when the host goes away, after
 
 # Where it goes
 
-	scaffold   cp words ~/.local/scaffold/plugins/
-	dotagent   cp words ~/.config/dotagent/plugins/dotagent-plugin-words
+	scaffold   the program as ~/.local/scaffold/plugins/words
+	dotagent   the program as ~/.config/dotagent/plugins/dotagent-plugin-words
 	kaged      a directory ~/.local/share/kaged/plugins/words with the program, and `words manifest kaged >manifest.yaml`
 	mine       a directory ~/.local/share/mine/plugins/words with the program, and `words manifest mine >mine-plugin.toml`
 	mcp        `words manifest mcp` prints the lines for Patchbay's config.toml; any MCP client can start it too

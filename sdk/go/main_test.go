@@ -157,8 +157,8 @@ func TestDetection(t *testing.T) {
 	t.Run("help says where the program goes", func(t *testing.T) {
 		code, out, _ := run(slow(), "", "--help")
 		want(t, "code", code, 0)
-		wantHas(t, "stdout", out, "  kaged     cp whole ~/.local/share/kaged/plugins/slow/, and beside it: whole manifest kaged >manifest.yaml\n"+
-			"  scaffold  cp whole ~/.local/scaffold/plugins/\n")
+		wantHas(t, "stdout", out, "  kaged     mkdir -p ~/.local/share/kaged/plugins/slow && cp whole ~/.local/share/kaged/plugins/slow/, and beside it: whole manifest kaged >manifest.yaml\n"+
+			"  scaffold  mkdir -p ~/.local/scaffold/plugins && cp whole ~/.local/scaffold/plugins/\n")
 	})
 	t.Run("a dialect that the plugin has nothing for is refused", func(t *testing.T) {
 		code, out, _ := run(slow(), "", "info")

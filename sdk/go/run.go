@@ -147,10 +147,10 @@ func (s *session) program() string {
 // places says how hosts of each dialect find a plugin: %[2]s is the program, %[3]s the plugin's
 // name.
 var places = map[Dialect]string{
-	Dotagent: "cp %[2]s ~/.config/dotagent/plugins/dotagent-plugin-%[3]s",
-	Mine:     "cp %[2]s ~/.local/share/mine/plugins/%[3]s/, and beside it: %[2]s manifest mine >mine-plugin.toml",
-	Kaged:    "cp %[2]s ~/.local/share/kaged/plugins/%[3]s/, and beside it: %[2]s manifest kaged >manifest.yaml",
-	Scaffold: "cp %[2]s ~/.local/scaffold/plugins/",
+	Dotagent: "mkdir -p ~/.config/dotagent/plugins && cp %[2]s ~/.config/dotagent/plugins/dotagent-plugin-%[3]s",
+	Mine:     "mkdir -p ~/.local/share/mine/plugins/%[3]s && cp %[2]s ~/.local/share/mine/plugins/%[3]s/, and beside it: %[2]s manifest mine >mine-plugin.toml",
+	Kaged:    "mkdir -p ~/.local/share/kaged/plugins/%[3]s && cp %[2]s ~/.local/share/kaged/plugins/%[3]s/, and beside it: %[2]s manifest kaged >manifest.yaml",
+	Scaffold: "mkdir -p ~/.local/scaffold/plugins && cp %[2]s ~/.local/scaffold/plugins/",
 	MCP:      "%[2]s manifest mcp >>~/.config/patchbay/config.toml, or any MCP client",
 }
 

@@ -1246,10 +1246,10 @@ class _Settings:
 
 # How to install a plugin in each dialect.
 _PLACES = {
-    "dotagent": "cp {program} ~/.config/dotagent/plugins/dotagent-plugin-{name}",
-    "mine": "cp {program} ~/.local/share/mine/plugins/{name}/, and beside it: {program} manifest mine >mine-plugin.toml",
-    "kaged": "cp {program} ~/.local/share/kaged/plugins/{name}/, and beside it: {program} manifest kaged >manifest.yaml",
-    "scaffold": "cp {program} ~/.local/scaffold/plugins/",
+    "dotagent": "mkdir -p ~/.config/dotagent/plugins && cp {program} ~/.config/dotagent/plugins/dotagent-plugin-{name}",
+    "mine": "mkdir -p ~/.local/share/mine/plugins/{name} && cp {program} ~/.local/share/mine/plugins/{name}/, and beside it: {program} manifest mine >mine-plugin.toml",
+    "kaged": "mkdir -p ~/.local/share/kaged/plugins/{name} && cp {program} ~/.local/share/kaged/plugins/{name}/, and beside it: {program} manifest kaged >manifest.yaml",
+    "scaffold": "mkdir -p ~/.local/scaffold/plugins && cp {program} ~/.local/scaffold/plugins/",
     "mcp": "{program} manifest mcp >>~/.config/patchbay/config.toml, or any MCP client",
 }
 

@@ -174,7 +174,7 @@ func parseAnswer(stdout []byte) (answer, error) {
 // reasonIn returns the field "error" of a reply. If it is not a string, the text says so.
 func reasonIn(o rawjson.Object) string {
 	reason, ok := o.String(fieldError)
-	if raw := o.Get(fieldError); !ok && !dialect.Missing(raw) {
+	if raw := o.Get(fieldError); !ok && !rawjson.Missing(raw) {
 		return "it gave no reason: its field error is not a string: " + shown(raw)
 	}
 	return reason

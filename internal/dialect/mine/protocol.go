@@ -143,6 +143,7 @@ func list(items []string) json.RawMessage {
 type errorObject struct {
 	message string
 	code    string
+	stated  bool // it has the status error
 }
 
 func (e *errorObject) Error() string {
@@ -196,10 +197,11 @@ var outdatedWords = pattern.New(`(?i)supported|protocol`)
 func parseError(o hook.Object) *errorObject {
 	message, _ := o.String("error")
 	code, _ := o.String("code")
-	if status, ok := o.String("status"); ok && status != statusError || message == "" && code == "" {
+	status, stated := o.String("status")
+	if stated && status != statusError || message == "" && code == "" {
 		return nil
 	}
-	return &errorObject{message: cut(message), code: cut(code)}
+	return &errorObject{message: cut(message), code: cut(code), stated: stated}
 }
 
 // changes holds the fields of the context in a plugin's reply; a field that is nil was not in the
@@ -247,7 +249,7 @@ func parseReply(stdout []byte) (*changes, error) {
 // what it read so far.
 func parseContext(raw json.RawMessage) (*changes, error) {
 	c := &changes{}
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return c, nil
 	}
 	o, err := parseForeign("context", raw)
@@ -261,7 +263,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 		}
 	}
 	c.result = o.Get("result")
-	if v := o.Get("command"); !dialect.Missing(v) {
+	if v := o.Get("command"); !rawjson.Missing(v) {
 		command, ok := rawjson.Unquote(v)
 		if !ok {
 			return c, garbled("parse error: context.command is not a string: %q", cut(string(v)))
@@ -277,7 +279,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 
 // parseArgs reads a list of strings. It returns nil if the list is missing.
 func parseArgs(raw json.RawMessage) ([]string, error) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	var args []*string
@@ -294,7 +296,7 @@ func parseArgs(raw json.RawMessage) ([]string, error) {
 // parseFlags reads an object and turns values that are not strings into strings, because plugins in
 // dynamic languages mix up the types. It returns nil if the object is missing.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	o, err := parseForeign("context.flags", raw)
@@ -302,7 +304,7 @@ func parseFlags(raw json.RawMessage) (hook.Object, error) {
 		return nil, err
 	}
 	for _, f := range o {
-		if dialect.Missing(f.Value) {
+		if rawjson.Missing(f.Value) {
 			return nil, garbled(`parse error: context.flags has null for %q: write "" for an empty value, or leave the flag out`, cut(f.Name))
 		}
 	}

@@ -67,7 +67,7 @@ func checkResultField(name string, value, was json.RawMessage) error {
 
 // programResult returns the result of a program that has run, or nil if raw is another result.
 func programResult(raw json.RawMessage) hook.Object {
-	if dialect.Missing(raw) || raw[0] != '{' {
+	if rawjson.Missing(raw) || raw[0] != '{' {
 		return nil
 	}
 	o, err := rawjson.Parse(raw)

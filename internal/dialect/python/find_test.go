@@ -121,8 +121,8 @@ func TestWithoutPython(t *testing.T) {
 		name, script string // "": there is no python3
 		want         string
 	}{
-		{"none", "", "python3: is not in the PATH"},
-		{"too old", "echo 'Python 3.9.18 is too old' >&2; exit 78", "python3: is Python 3.9.18, and Python plugins need 3.10 or newer"},
+		{"none", "", "python3: it is not in the PATH"},
+		{"too old", "echo 'Python 3.9.18 is too old' >&2; exit 78", "python3: it is Python 3.9.18, and Python plugins need 3.10 or newer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newRig(t)

@@ -223,12 +223,10 @@ func text(name, value string) hook.Field {
 
 func isString(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' }
 
-func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
-
 // asText returns a value as a JSON string; other values are serialised.
 func asText(v json.RawMessage) json.RawMessage {
 	switch {
-	case isNull(v):
+	case rawjson.Missing(v):
 		return json.RawMessage(`""`)
 	case isString(v):
 		return v
@@ -238,7 +236,7 @@ func asText(v json.RawMessage) json.RawMessage {
 
 // asError returns null if there is no error.
 func asError(v json.RawMessage) json.RawMessage {
-	if isNull(v) {
+	if rawjson.Missing(v) {
 		return json.RawMessage("null")
 	}
 	return asText(v)

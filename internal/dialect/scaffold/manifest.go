@@ -84,7 +84,7 @@ func (m *manifest) readName(raw json.RawMessage, fields rawjson.Object) error {
 
 // optional decodes a field that may be missing, null or faulty. It returns false if it is faulty.
 func (m *manifest) optional(field string, raw json.RawMessage, into any) (ok bool) {
-	if raw == nil || string(raw) == "null" {
+	if rawjson.Missing(raw) {
 		return true
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

@@ -91,7 +91,7 @@ func toolName(p hook.Object) hook.Field {
 // arguments returns the arguments as a string of JSON, as the protocol has them.
 func arguments(p hook.Object) hook.Field {
 	v := p.Get("arguments")
-	if dialect.Missing(v) {
+	if rawjson.Missing(v) {
 		v = json.RawMessage(`"{}"`)
 	}
 	return hook.Field{Name: "arguments", Value: dialect.AsText(v)}
@@ -102,7 +102,7 @@ func arguments(p hook.Object) hook.Field {
 func toolParams(ev *hook.Event) json.RawMessage {
 	p := ev.Payload
 	v := p.Get("arguments")
-	if dialect.Missing(v) || isString(v) {
+	if rawjson.Missing(v) || isString(v) {
 		return hook.Object{toolName(p), arguments(p)}.JSON()
 	}
 	head := append([]byte(`{"tool_name":`), toolName(p).Value...)
