@@ -1,8 +1,11 @@
 package pluginhost
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -96,26 +99,38 @@ func passwordIn(address string) string {
 	return password
 }
 
-// shortest is the length of the shortest secret that is searched for. Shorter ones occur in many
-// words.
-const shortest = 6
+// ShortestHidden is the length of the shortest secret that is searched for in other texts. A
+// shorter one, such as "eu" or "1", would be found everywhere.
+const ShortestHidden = 6
 
-// Clean returns the text with every secret replaced by "[secret]".
+// HiddenText replaces a secret. It is the text that [config.Secret] prints.
+const HiddenText = "[secret]"
+
+// Clean returns the text with every secret replaced by [HiddenText]. Secrets are found as they are,
+// and as they are written in JSON, in addresses and in Base64.
 func (h *Hidden) Clean(text string) string {
 	h.once.Do(func() {
-		var pairs []string
+		var forms []string
 		for _, secret := range h.Texts {
-			if secret = strings.TrimSpace(secret); len(secret) < shortest {
-				continue
+			if secret = strings.TrimSpace(secret); len(secret) >= ShortestHidden {
+				forms = append(forms, spellings(secret)...)
 			}
-			pairs = append(pairs, secret, "[secret]")
-			if quoted, err := encode(secret); err == nil {
-				pairs = append(pairs, string(quoted[1:len(quoted)-1]), "[secret]")
-			}
+		}
+		// The longest first: of two secrets, one may begin with the other.
+		slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+		var pairs []string
+		for _, form := range slices.Compact(forms) {
+			pairs = append(pairs, form, HiddenText)
 		}
 		h.replacer = strings.NewReplacer(pairs...)
 	})
 	return h.replacer.Replace(text)
+}
+
+func spellings(secret string) []string {
+	quoted := rawjson.String(secret)
+	return []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret))}
 }
 
 // CleanJSON is Clean for the strings in valid JSON. Everything else stays: a secret of digits may
@@ -131,7 +146,7 @@ func (h *Hidden) CleanJSON(data json.RawMessage) json.RawMessage {
 		if err != nil {
 			return data // the caller says that it is valid
 		}
-		if text, ok := rawjson.Unquote(data[i:end]); ok && len(text) >= shortest {
+		if text, ok := rawjson.Unquote(data[i:end]); ok && len(text) >= ShortestHidden {
 			if clean := h.Clean(text); clean != text {
 				out = append(append(out, data[copied:i]...), rawjson.String(clean)...)
 				copied = end

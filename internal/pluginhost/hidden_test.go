@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -65,6 +66,22 @@ enabled = false
 	}
 	if after := h.Hidden(); after == before || !slices.Contains(after.Texts, "another-key") || after != h.Hidden() {
 		t.Errorf("after a reload: %v", len(after.Texts))
+	}
+}
+
+// TestClean: secrets are found as they are written in addresses and headers. Of two that begin
+// alike, the longer one is replaced.
+func TestClean(t *testing.T) {
+	h := Hidden{Texts: []string{"planted", "planted/key+1==", "short"}}
+	for text, want := range map[string]string{
+		"planted/key+1== planted short":                                         "[secret] [secret] short",
+		"GET /?key=planted%2Fkey%2B1%3D%3D: refused":                            "GET /?key=[secret]: refused",
+		"GET /planted%2Fkey+1==/x":                                              "GET /[secret]/x",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("planted/key+1==")): "Basic [secret]",
+	} {
+		if got := h.Clean(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }
 

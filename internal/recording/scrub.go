@@ -1,63 +1,38 @@
 package recording
 
 import (
-	"cmp"
-	"encoding/base64"
 	"encoding/json"
-	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// secretText replaces a secret. It is the text that [config.Secret] prints.
-const secretText = "[secret]"
-
-// shortest is how long a secret must be to be searched inside of other texts. A shorter one, such
-// as "eu" or "1", would be found everywhere; it is replaced only if it is the whole text.
-const shortest = 6
+// secretText replaces a secret.
+const secretText = pluginhost.HiddenText
 
 // A scrubber removes secrets from texts.
 type scrubber struct {
-	long  *strings.Replacer
-	short map[string]bool
+	long  *pluginhost.Hidden
+	short map[string]bool // secrets that are replaced only if they are the whole text
 }
 
-// newScrubber returns a scrubber for these secrets: plain, and as they are written in JSON, in
-// addresses and in Basic authorization.
 func newScrubber(secrets []string) *scrubber {
-	s := &scrubber{short: make(map[string]bool)}
-	var forms []string
+	s := &scrubber{long: &pluginhost.Hidden{Texts: secrets}, short: make(map[string]bool)}
 	for _, secret := range secrets {
-		switch secret = strings.TrimSpace(secret); {
-		case len(secret) >= shortest:
-			forms = append(forms, spellings(secret)...)
-		case secret != "":
+		if secret = strings.TrimSpace(secret); secret != "" && len(secret) < pluginhost.ShortestHidden {
 			s.short[secret] = true
 		}
 	}
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) }) // the longest first
-	var pairs []string
-	for _, form := range slices.Compact(forms) {
-		pairs = append(pairs, form, secretText)
-	}
-	s.long = strings.NewReplacer(pairs...)
 	return s
-}
-
-func spellings(secret string) []string {
-	quoted := rawjson.String(secret)
-	return []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret),
-		base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret))}
 }
 
 func (s *scrubber) text(text string) string {
 	if s.short[text] {
 		return secretText
 	}
-	return s.long.Replace(text)
+	return s.long.Clean(text)
 }
 
 // json scrubs every string of a JSON value, also names of fields, and numbers that are secrets.
@@ -108,7 +83,7 @@ func (s *scrubber) token(v []byte) []byte {
 		}
 		return v
 	}
-	if len(v) >= shortest && s.long.Replace(string(v)) != string(v) {
+	if len(v) >= pluginhost.ShortestHidden && s.long.Clean(string(v)) != string(v) {
 		return rawjson.String(secretText)
 	}
 	return v

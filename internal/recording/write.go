@@ -206,7 +206,7 @@ func (r *Recorder) writeHeader(s *scrubber) {
 	head := r.header
 	head.Command = make([]string, len(r.header.Command))
 	for i, word := range r.header.Command {
-		head.Command[i] = s.long.Replace(word)
+		head.Command[i] = s.long.Clean(word)
 	}
 	r.write(encodeLine(head))
 }
