@@ -58,6 +58,7 @@ func TestUsageErrorsAreSentences(t *testing.T) {
 		"mcp instal":                      `error: unknown command "instal" for "patchbay mcp"` + "\n  fix: did you mean install?",
 		"serve install":                   `error: unknown command "install" for "patchbay serve"` + "\n  fix: did you mean `patchbay serve --install`?",
 		"serve start":                     "fix: did you mean `patchbay serve`?",
+		"uninstall x":                     "fix: did you mean `patchbay plugin remove`?",
 		"job stop x":                      "fix: did you mean `patchbay job cancel`?",
 		"mcp uninstall claude":            "fix: did you mean `patchbay mcp install --uninstall`?",
 		"hook uninstall claude":           "fix: did you mean `patchbay hook install --uninstall`?",
