@@ -66,6 +66,7 @@ func TestUsageErrorsAreSentences(t *testing.T) {
 		"config show modl":                "fix: did you mean model?",
 		"run nosuchprogram":               "error: cannot start nosuchprogram: it is not in the PATH",
 		"mcp install nosuch":              `error: unknown agent "nosuch"` + "\n  fix: it is one of claude,",
+		"hook claude-code":                "fix: did you mean claude?",
 		"hook cluade":                     `error: unknown agent or command "cluade" for "patchbay hook"` + "\n  fix: did you mean claude? AGENT is one of claude,",
 		"plugin trust nosuch":             "error: plugin nosuch: not found\n  fix: `patchbay plugin list` lists the plugins",
 		"chat -p x --resume nosuch":       "error: session not found: \"nosuch\"\n  fix: `patchbay session list` lists the sessions; without --resume a new one begins",
