@@ -116,3 +116,9 @@ func ExampleHost_Plugins() {
 	}
 	// Output: shout scaffold ready [post_user_input] [plugin_shout_twice]
 }
+
+// The names of the protocols, for Options.Dialects.
+func ExampleDialects() {
+	fmt.Println(patchbay.Dialects())
+	// Output: [dotagent mine kaged python mcp scaffold]
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
@@ -162,6 +163,10 @@ func (c *ToolCall) after(ctx context.Context, was ToolResult) (ToolResult, error
 		return *c.refused(out), nil
 	}
 	result := readResult(fields)
+	if result.Error == was.Error && strings.Contains(was.Output, was.Error) && !strings.Contains(result.Output, was.Error) {
+		// Plugins of most protocols see only the text: what they removed must not come back.
+		result.Error = result.Output
+	}
 	if result.Output == was.Output && result.Success == was.Success && result.Error == was.Error {
 		return was, nil
 	}
@@ -196,7 +201,7 @@ func (c *ToolCall) refused(out *hook.Outcome) *ToolResult {
 // answered returns a plugin's answer instead of the tool's. An answer without a result is a
 // refusal.
 func (c *ToolCall) answered(out *hook.Outcome, fields hook.Object) *ToolResult {
-	if Missing(fields.Get("result")) {
+	if rawjson.Missing(fields.Get("result")) {
 		return c.refused(out)
 	}
 	c.ResolvedBy = &out.By
@@ -259,11 +264,8 @@ func Plain(fields hook.Object, name string) string {
 	if text, ok := rawjson.Unquote(v); ok {
 		return text
 	}
-	if Missing(v) {
+	if rawjson.Missing(v) {
 		return ""
 	}
 	return string(v)
 }
-
-// Missing reports whether a field of a payload has no value.
-func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

@@ -39,7 +39,7 @@ var errSkip = errors.New("skipped")
 // oneAtATime lists the contestants of the sections that make one call at a time.
 func oneAtATime() []Contestant {
 	return []Contestant{
-		&bare{}, &wireSerial{}, &wirePeer{},
+		&bare{}, newWireSerial(), newWirePeer("wire"),
 		newFire(watched), newFire(handedBack), newFire(textEdited), newFire(objectEdited),
 		&jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{},
 	}
@@ -48,7 +48,7 @@ func oneAtATime() []Contestant {
 // manyInFlight lists the contestants of the section in which many calls share one plugin process.
 // The bare pipe and the serial wire allow only one call at a time, so they are not in it.
 func manyInFlight() []Contestant {
-	return []Contestant{&wirePeer{}, &fireMany{name: nameFireMany}, &fireMany{name: nameInjectMany, inject: true}, &jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{}}
+	return []Contestant{newWirePeer("wire"), &fireMany{name: nameFireMany}, &fireMany{name: nameInjectMany, inject: true}, &jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{}}
 }
 
 // children returns the main functions of the plugin processes, by the value of BENCH_CHILD.

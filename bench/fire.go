@@ -43,8 +43,7 @@ var (
 // merged and traced.
 type fire struct {
 	kind fireKind
-	dir  string
-	host *pluginhost.Host
+	hosted
 	sent json.RawMessage // made from the first payload, which is the same at every call
 	want json.RawMessage // the payload that the plugin should return
 }
@@ -86,12 +85,18 @@ func (f *fire) prepare(payload []byte) {
 	}
 }
 
-func (f *fire) Close() error {
-	defer os.RemoveAll(f.dir)
-	if f.host == nil {
+// hosted is a host with a directory of its own, which is removed with it.
+type hosted struct {
+	dir  string
+	host *pluginhost.Host
+}
+
+func (h *hosted) Close() error {
+	defer os.RemoveAll(h.dir)
+	if h.host == nil {
 		return nil
 	}
-	return f.host.Close()
+	return h.host.Close()
 }
 
 // openHost opens a host with the n scaffold plugins under dir, and with no other plugins of this

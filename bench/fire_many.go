@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -33,8 +32,7 @@ const (
 type fireMany struct {
 	name   string
 	inject bool // the plugin returns the text in another field
-	dir    string
-	host   *pluginhost.Host
+	hosted
 }
 
 func (f *fireMany) Name() string { return f.name }
@@ -67,14 +65,6 @@ func (f *fireMany) Call(ctx context.Context, payload []byte) error {
 		return fmt.Errorf("nothing was injected: %.60q", outcome.Payload)
 	}
 	return nil
-}
-
-func (f *fireMany) Close() error {
-	defer os.RemoveAll(f.dir)
-	if f.host == nil {
-		return nil
-	}
-	return f.host.Close()
 }
 
 // quickChild is a kaged plugin that sends no requests to the host.

@@ -62,7 +62,7 @@ func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 		entrants = append(entrants, entrant{nameKaged(n), kagedTurn(host, n)})
 		for name, one := range map[string]func() Contestant{
 			nameBareEach(n): func() Contestant { return &bare{} },
-			namePeerEach(n): func() Contestant { return &wirePeer{serve: "peer"} },
+			namePeerEach(n): func() Contestant { return newWirePeer("peer") },
 		} {
 			all, closeAll, oerr := openMany(ctx, n, one)
 			if oerr != nil {

@@ -113,7 +113,7 @@ func (aheadClock) Sleep(ctx context.Context, _, _ time.Time) {
 func (w *jobRig) agent() *job.Manifest {
 	m := &job.Manifest{Agent: job.Agent{Name: "many", Monitor: true}, Run: job.Program{Command: trueProgram, WorkingDir: w.dir}, Dir: w.dir}
 	for i := range w.total {
-		m.Schedules = append(m.Schedules, job.Schedule{ID: fmt.Sprintf("s%05d", i), Type: job.TypeInterval, Interval: jobsInterval, Retry: job.Retry{MaxRetries: 1}})
+		m.Schedules = append(m.Schedules, job.Schedule{ID: fmt.Sprintf("s%05d", i), Type: job.TypeInterval, Interval: jobsInterval, Retry: job.Retry{Attempts: 1}})
 	}
 	return m
 }

@@ -78,8 +78,7 @@ func (m *mcpThrough) Close() error {
 
 // mcpHost calls the tool as a program that embeds Patchbay does, without an MCP client in front.
 type mcpHost struct {
-	dir  string
-	host *pluginhost.Host
+	hosted
 }
 
 func (m *mcpHost) Name() string { return nameMCPHost }
@@ -98,14 +97,6 @@ func (m *mcpHost) Call(ctx context.Context, payload []byte) error {
 		return err
 	}
 	return checkEcho(payload, []byte(result.Result))
-}
-
-func (m *mcpHost) Close() error {
-	defer os.RemoveAll(m.dir)
-	if m.host == nil {
-		return nil
-	}
-	return m.host.Close()
 }
 
 // measureMCP makes 40 × 50 = 2,000 calls of each.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // namePython is the one series of the python section.
@@ -25,8 +24,7 @@ async def look(ctx, text):
 // pythonFire fires an event at a plugin of the python dialect. The event is translated and sent to
 // the interpreter that all such plugins share, where the hook runs as a coroutine.
 type pythonFire struct {
-	dir  string
-	host *pluginhost.Host
+	hosted
 }
 
 func (p *pythonFire) Name() string { return namePython }
@@ -58,14 +56,6 @@ func (p *pythonFire) Call(ctx context.Context, payload []byte) error {
 		return fmt.Errorf("the plugin was not called: %+v", out.Steps)
 	}
 	return checkEcho(payload, out.Payload)
-}
-
-func (p *pythonFire) Close() error {
-	defer os.RemoveAll(p.dir)
-	if p.host == nil {
-		return nil
-	}
-	return p.host.Close()
 }
 
 // measurePython makes 40 × 20 = 800 calls.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -13,69 +12,51 @@ import (
 // scaffold hook.
 const wireMethod = "hook/post_user_input"
 
-// wireSerial is Patchbay's wire with one call in flight: the calling goroutine writes and reads.
-type wireSerial struct {
-	child *child
-	wire  *wire.Serial
+// A wired child is called through Patchbay's wire alone. conn is a [wire.Serial], with one call in
+// flight, whose calling goroutine writes and reads; or a [wire.Peer], with many calls in flight and
+// a separate goroutine that reads the replies.
+type wired struct {
+	name    string
+	serve   string // the child
+	connect func(c *child) conn
+	child   *child
+	conn    conn
 }
 
-func (w *wireSerial) Name() string { return nameWire }
+type conn interface {
+	Call(ctx context.Context, method string, params []byte) (json.RawMessage, error)
+	Close() error
+}
 
-func (w *wireSerial) Open(ctx context.Context) error {
-	child, err := startChild(ctx, "wire")
-	if err != nil {
+func newWireSerial() Contestant {
+	return &wired{name: nameWire, serve: "wire", connect: func(c *child) conn { return wire.NewSerial(c.out, c.in, wire.Options{}) }}
+}
+
+func newWirePeer(serve string) Contestant {
+	return &wired{name: namePeer, serve: serve, connect: func(c *child) conn { return wire.NewPeer(c.out, c.in, wire.PeerOptions{}) }}
+}
+
+func (w *wired) Name() string { return w.name }
+
+func (w *wired) Open(ctx context.Context) (err error) {
+	if w.child, err = startChild(ctx, w.serve); err != nil {
 		return err
 	}
-	w.child = child
-	w.wire = wire.NewSerial(child.out, child.in, wire.Options{})
+	w.conn = w.connect(w.child)
 	return nil
 }
 
-func (w *wireSerial) Call(ctx context.Context, payload []byte) error {
-	reply, err := w.wire.Call(ctx, wireMethod, payload)
+func (w *wired) Call(ctx context.Context, payload []byte) error {
+	reply, err := w.conn.Call(ctx, wireMethod, payload)
 	if err != nil {
 		return err
 	}
 	return checkEcho(payload, reply)
 }
 
-func (w *wireSerial) Close() error {
-	if w.wire != nil {
-		w.wire.Close()
-	}
-	return w.child.Close()
-}
-
-// wirePeer is Patchbay's wire with many calls in flight: a separate goroutine reads the replies.
-type wirePeer struct {
-	serve string // the child; "": "wire"
-	child *child
-	wire  *wire.Peer
-}
-
-func (w *wirePeer) Name() string { return namePeer }
-
-func (w *wirePeer) Open(ctx context.Context) error {
-	child, err := startChild(ctx, cmp.Or(w.serve, "wire"))
-	if err != nil {
-		return err
-	}
-	w.child = child
-	w.wire = wire.NewPeer(child.out, child.in, wire.PeerOptions{})
-	return nil
-}
-
-func (w *wirePeer) Call(ctx context.Context, payload []byte) error {
-	reply, err := w.wire.Call(ctx, wireMethod, payload)
-	if err != nil {
-		return err
-	}
-	return checkEcho(payload, reply)
-}
-
-func (w *wirePeer) Close() error {
-	if w.wire != nil {
-		w.wire.Close()
+func (w *wired) Close() error {
+	if w.conn != nil {
+		_ = w.conn.Close()
 	}
 	return w.child.Close()
 }

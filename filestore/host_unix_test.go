@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
 const (
@@ -69,5 +70,5 @@ func TestAPluginFindsWhatItStored(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wantValue(t, New(data).Plugin("counter", patchbay.StorageQuota{}), "../count", `"xxx"`)
+	entrytest.WantValue(t, New(data).Plugin("counter", patchbay.StorageQuota{}), "../count", `"xxx"`)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
 // planted returns a store with the key "good", and the directory of its plugin, into which the
@@ -17,15 +18,15 @@ func planted(t *testing.T) (b patchbay.Storage, dir string) {
 	t.Helper()
 	root := t.TempDir()
 	b = New(root).Plugin("notes", patchbay.StorageQuota{})
-	put(t, b, "good", "1")
+	entrytest.Put(t, b, "good", "1")
 	return b, filepath.Join(root, "p-notes")
 }
 
 // stillGood checks that foreign files do not affect the key "good".
 func stillGood(t *testing.T, b patchbay.Storage) {
 	t.Helper()
-	put(t, b, "good", "1")
-	wantValue(t, b, "good", "1")
+	entrytest.Put(t, b, "good", "1")
+	entrytest.WantValue(t, b, "good", "1")
 	if keys, _ := b.List(t.Context(), "g"); !reflect.DeepEqual(keys, []string{"good"}) {
 		t.Errorf("listed: %q", keys)
 	}
@@ -44,7 +45,7 @@ func TestForeignFilesAreIgnored(t *testing.T) {
 	for _, name := range []string{"k-%4", "k-%zz.json", "k-A.json", "k-.json", "README", ".DS_Store"} {
 		write(t, filepath.Join(dir, name), "?")
 	}
-	wantKeys(t, b, "", "good")
+	entrytest.WantKeys(t, b, "", "good")
 	stillGood(t, b)
 }
 
@@ -70,8 +71,8 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 				t.Errorf("got %.80s, %v", v, ok)
 			}
 			stillGood(t, b)
-			put(t, b, "bad", "2") // repairs it
-			wantValue(t, b, "bad", "2")
+			entrytest.Put(t, b, "bad", "2") // repairs it
+			entrytest.WantValue(t, b, "bad", "2")
 		})
 	}
 }
@@ -96,7 +97,7 @@ func TestDamagedLongKeysAreNamed(t *testing.T) {
 			if err := b.Delete(t.Context(), long); err != nil {
 				t.Error(err)
 			}
-			wantKeys(t, b, "", "good")
+			entrytest.WantKeys(t, b, "", "good")
 		})
 	}
 }
@@ -116,9 +117,9 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			_, err = b.List(t.Context(), "")
 			wantNamed(t, err, path)
 			stillGood(t, b)
-			put(t, b, "bad", "2") // replaces the link
-			wantValue(t, b, "bad", "2")
-			wantValue(t, b, "good", "1")
+			entrytest.Put(t, b, "bad", "2") // replaces the link
+			entrytest.WantValue(t, b, "bad", "2")
+			entrytest.WantValue(t, b, "good", "1")
 		})
 		t.Run("the lock is "+rule, func(t *testing.T) {
 			b, dir := planted(t)
@@ -128,7 +129,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			}
 			link(t, target, path)
 			wantNamed(t, b.Put(t.Context(), "a", json.RawMessage("1")), path)
-			wantValue(t, b, "good", "1")
+			entrytest.WantValue(t, b, "good", "1")
 		})
 	}
 	if text, err := os.ReadFile(outside); err != nil || string(text) != string(encode("bad", json.RawMessage(`"secret"`))) {
@@ -139,7 +140,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 func TestALinkIsNoPluginDirectory(t *testing.T) {
 	root := t.TempDir()
 	s := New(root)
-	put(t, s.Plugin("rich", patchbay.StorageQuota{}), "a", `"secret"`)
+	entrytest.Put(t, s.Plugin("rich", patchbay.StorageQuota{}), "a", `"secret"`)
 	for plugin, target := range map[string]string{"inside": "p-rich", "outside": t.TempDir()} {
 		path := filepath.Join(root, "p-"+plugin)
 		link(t, target, path)
@@ -150,7 +151,7 @@ func TestALinkIsNoPluginDirectory(t *testing.T) {
 		}
 		wantNamed(t, b.Put(t.Context(), "a", json.RawMessage("1")), path)
 	}
-	wantValue(t, s.Plugin("rich", patchbay.StorageQuota{}), "a", `"secret"`)
+	entrytest.WantValue(t, s.Plugin("rich", patchbay.StorageQuota{}), "a", `"secret"`)
 }
 
 func TestADirectoryIsNoKey(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
@@ -20,11 +21,11 @@ func TestAPipeIsNotWaitedFor(t *testing.T) {
 	_, _, err := b.Get(t.Context(), "bad")
 	wantNamed(t, err, path)
 	stillGood(t, b)
-	put(t, b, "bad", "1")
-	wantValue(t, b, "bad", "1")
+	entrytest.Put(t, b, "bad", "1")
+	entrytest.WantValue(t, b, "bad", "1")
 }
 
 // TestAgain: the store works for every user, wherever its directory is.
 func TestAgain(t *testing.T) {
-	rerun.Tests(t, "TestWhatWasPutIsFound", "TestModes", "TestQuota", "TestLinksAreNotFollowed", "TestKilledWriters")
+	rerun.Tests(t, "TestKeysAndValues", "TestModes", "TestQuota", "TestLinksAreNotFollowed", "TestKilledWriters")
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
 // writerEnv turns the test binary into a writer on the directory it names: see writeForever.
@@ -45,8 +46,8 @@ func TestKilledWriters(t *testing.T) {
 				t.Errorf("%.20s: %d was acknowledged, %d is stored", key, n, got)
 			}
 		}
-		put(t, b, "key1", string(whole(0))) // the next change
-		for _, key := range list(t, b, "") {
+		entrytest.Put(t, b, "key1", string(whole(0))) // the next change
+		for _, key := range entrytest.List(t, b, "") {
 			if v, _, err := b.Get(t.Context(), key); err != nil {
 				t.Errorf("%.20s: torn: %v", key, err)
 			} else {
@@ -61,14 +62,14 @@ func TestKilledWriters(t *testing.T) {
 // before the rename.
 func TestALeftoverIsRemoved(t *testing.T) {
 	b := New(t.TempDir()).Plugin("writer", patchbay.StorageQuota{}).(*bucket)
-	put(t, b, "key1", "1")
+	entrytest.Put(t, b, "key1", "1")
 	dir := filepath.Join(b.store, dirName(b.plugin))
 	write(t, filepath.Join(dir, lockName), "")
 	write(t, filepath.Join(dir, tempPrefix+"HALF"), `"key1" 0000`)
-	wantKeys(t, b, "", "key1")
-	put(t, b, "key2", "1")
+	entrytest.WantKeys(t, b, "", "key1")
+	entrytest.Put(t, b, "key2", "1")
 	wantInOrder(t, b)
-	wantKeys(t, b, "", "key1", "key2")
+	entrytest.WantKeys(t, b, "", "key1", "key2")
 }
 
 // wantInOrder checks that no temporary file is left, and that the record equals the counted usage.
@@ -98,8 +99,8 @@ func TestTwoProcesses(t *testing.T) {
 	first, second := startWriter(t, dir), startWriter(t, dir)
 	b := New(dir).Plugin("writer", patchbay.StorageQuota{}).(*bucket)
 	for n := range 50 {
-		put(t, b, "mine", string(whole(n)))
-		for _, key := range list(t, b, "") {
+		entrytest.Put(t, b, "mine", string(whole(n)))
+		for _, key := range entrytest.List(t, b, "") {
 			v, ok, err := b.Get(t.Context(), key)
 			if err != nil || !ok {
 				t.Fatalf("%.20s: %v, %v", key, ok, err)
@@ -112,7 +113,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	first.end(t)
 	second.end(t)
-	put(t, b, "mine", "1")
+	entrytest.Put(t, b, "mine", "1")
 	wantInOrder(t, b)
 }
 

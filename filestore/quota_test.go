@@ -12,54 +12,29 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/entry"
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
-func text(bytes int) string { return `"` + strings.Repeat("x", bytes-2) + `"` }
-
-func wantFull(t testing.TB, err error) {
-	t.Helper()
-	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "plugin notes") || !strings.Contains(err.Error(), "limits.storage") {
-		t.Errorf("got %v", err)
-	}
+func TestQuota(t *testing.T) {
+	entrytest.Quotas(t, openSuite, func(t *testing.T, b entrytest.Bucket) { wantExact(t, b.(*bucket)) })
 }
 
-func TestQuota(t *testing.T) {
-	t.Run("the quota of bytes is exact", func(t *testing.T) {
-		b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{Bytes: 1000})
-		put(t, b, "a", text(499))
-		wantFull(t, b.Put(t.Context(), "b", json.RawMessage(text(500))))
-		put(t, b, "b", text(499))
-		wantFull(t, b.Put(t.Context(), "a", json.RawMessage(text(500))))
-		wantValue(t, b, "a", text(499))
-		put(t, b, "a", text(10))
-		put(t, b, strings.Repeat("k", 300), text(189))
-		wantFull(t, b.Put(t.Context(), "c", json.RawMessage("1")))
-	})
-	t.Run("the number of keys is limited", func(t *testing.T) {
-		b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{Keys: 2})
-		put(t, b, "a", "1")
-		put(t, b, "b", "1")
-		wantFull(t, b.Put(t.Context(), "c", json.RawMessage("1")))
-		put(t, b, "b", "22")
-		if err := b.Delete(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		put(t, b, "c", "1")
-		wantKeys(t, b, "", "b", "c")
-	})
-	t.Run("each plugin has its own quota", func(t *testing.T) {
-		s := New(t.TempDir())
-		put(t, s.Plugin("notes", patchbay.StorageQuota{Keys: 1}), "a", "1")
-		put(t, s.Plugin("other", patchbay.StorageQuota{Keys: 1}), "a", "1")
-		wantFull(t, s.Plugin("notes", patchbay.StorageQuota{Keys: 1}).Put(t.Context(), "b", json.RawMessage("1")))
-	})
-	t.Run("a value may shrink although the quota was lowered", func(t *testing.T) {
-		s := New(t.TempDir())
-		put(t, s.Plugin("notes", patchbay.StorageQuota{}), "a", text(100))
-		b := s.Plugin("notes", patchbay.StorageQuota{Bytes: 50})
-		wantFull(t, b.Put(t.Context(), "a", json.RawMessage(text(101))))
-		put(t, b, "a", text(90))
-	})
+// wantExact checks that the record has the real usage.
+func wantExact(t *testing.T, b *bucket) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(b.store, dirName(b.plugin), lockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.openDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	counted, err := d.count(t.Context())
+	if r, ok := decodeRecord(data); err != nil || !ok || r.Usage != counted {
+		t.Errorf("recorded %s, counted %+v, %v", data, counted, err)
+	}
 }
 
 // TestTheRecordEqualsTheUsage: after each change the record equals the counted usage.
@@ -67,40 +42,37 @@ func TestTheRecordEqualsTheUsage(t *testing.T) {
 	root := t.TempDir()
 	b := New(root).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
 	steps := []func(){
-		func() { put(t, b, "a", text(100)) },
-		func() { put(t, b, "a", text(50)) },
-		func() { put(t, b, strings.Repeat("\n", 500), text(70)) },
-		func() { put(t, b, "\x01é<", "1") },
+		func() { entrytest.Put(t, b, "a", entrytest.Text(100)) },
+		func() { entrytest.Put(t, b, "a", entrytest.Text(50)) },
+		func() { entrytest.Put(t, b, strings.Repeat("\n", 500), entrytest.Text(70)) },
+		func() { entrytest.Put(t, b, "\x01é<", "1") },
 		func() { _ = b.Delete(t.Context(), "a") },
 		func() { _ = b.Delete(t.Context(), "none") },
-		func() { write(t, filepath.Join(root, "p-notes", keyName("planted")), "?"); put(t, b, "a", "1") },
-		func() { put(t, b, "planted", "1") },
-		func() { _ = os.Remove(filepath.Join(root, "p-notes", keyName("planted"))); put(t, b, "a", "2") },
-		func() { write(t, filepath.Join(root, "p-notes", lockName), `{"bytes":-1}`); put(t, b, "a", "3") },
-		func() { _ = os.Remove(filepath.Join(root, "p-notes", lockName)); put(t, b, "a", "4") },
+		func() {
+			write(t, filepath.Join(root, "p-notes", keyName("planted")), "?")
+			entrytest.Put(t, b, "a", "1")
+		},
+		func() { entrytest.Put(t, b, "planted", "1") },
+		func() {
+			_ = os.Remove(filepath.Join(root, "p-notes", keyName("planted")))
+			entrytest.Put(t, b, "a", "2")
+		},
+		func() {
+			write(t, filepath.Join(root, "p-notes", lockName), `{"bytes":-1}`)
+			entrytest.Put(t, b, "a", "3")
+		},
+		func() { _ = os.Remove(filepath.Join(root, "p-notes", lockName)); entrytest.Put(t, b, "a", "4") },
 	}
-	for i, step := range steps {
+	for _, step := range steps {
 		step()
-		data, err := os.ReadFile(filepath.Join(root, "p-notes", lockName))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := b.openDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted, err := d.count(t.Context())
-		d.close()
-		if r, ok := decodeRecord(data); err != nil || !ok || r.Usage != counted {
-			t.Errorf("step %d: recorded %s, counted %+v, %v", i, data, counted, err)
-		}
+		wantExact(t, b)
 	}
 }
 
 // TestARecordSavesCounting: with a valid record, a Put does not count all files.
 func TestARecordSavesCounting(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
-	put(t, b, "a", "1")
+	entrytest.Put(t, b, "a", "1")
 	d, err := b.openDir()
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +94,7 @@ func TestARecordSavesCounting(t *testing.T) {
 // record.
 func TestNoRecordDuringAChange(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
-	put(t, b, "a", "1")
+	entrytest.Put(t, b, "a", "1")
 	died := errors.New("died")
 	err := b.change(t.Context(), change{name: keyName("b"), key: "b", apply: func(d *dir) error {
 		data, err := d.head(lockName, maxRecord)
@@ -134,7 +106,7 @@ func TestNoRecordDuringAChange(t *testing.T) {
 	if !errors.Is(err, died) {
 		t.Error(err)
 	}
-	put(t, b, "c", "1")
+	entrytest.Put(t, b, "c", "1")
 	wantInOrder(t, b)
 }
 
@@ -142,7 +114,7 @@ func TestNoRecordDuringAChange(t *testing.T) {
 // replaced while it waited, nor write through a link.
 func TestARemovedLockFileLocksNothing(t *testing.T) {
 	b := New(t.TempDir()).Plugin("notes", patchbay.StorageQuota{}).(*bucket)
-	put(t, b, "a", "1")
+	entrytest.Put(t, b, "a", "1")
 	d, err := b.openDir()
 	if err != nil {
 		t.Fatal(err)
@@ -191,10 +163,10 @@ func TestAtOnce(t *testing.T) {
 		if err := <-errs; err == nil {
 			kept++
 		} else {
-			wantFull(t, err)
+			entrytest.WantFull(t, err)
 		}
 	}
-	if keys := list(t, s.Plugin("notes", patchbay.StorageQuota{}), ""); kept != 15 || len(keys) != 15 {
+	if keys := entrytest.List(t, s.Plugin("notes", patchbay.StorageQuota{}), ""); kept != 15 || len(keys) != 15 {
 		t.Errorf("%d were acknowledged, %d are stored", kept, len(keys))
 	}
 }

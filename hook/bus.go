@@ -107,7 +107,7 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	if err != nil {
 		return nil, err
 	}
-	return f.fire(ctx, takingPart(ctx, b.Hooks(p)), payload)
+	return f.fire(ctx, takingPart(ctx, b.Hooks(p)))
 }
 
 // Ask sends one event to the hook h alone, as if no other plugin were there. It is meant for
@@ -117,7 +117,7 @@ func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outco
 	if err != nil {
 		return nil, err
 	}
-	return f.fire(ctx, []*Hook{h}, payload)
+	return f.fire(ctx, []*Hook{h})
 }
 
 // firing validates the point and the payload of an event, and returns the event ready to be fired.
@@ -133,17 +133,14 @@ func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 	return &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object, raw: payload}, out: Outcome{Point: p, Verdict: Continue}}, nil
 }
 
-// fire calls the given hooks. payload is the event's payload as the caller passed it.
-func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessage) (*Outcome, error) {
+// fire calls the given hooks.
+func (f *firing) fire(ctx context.Context, hooks []*Hook) (*Outcome, error) {
 	f.out.Steps = f.room[:0]
 	if len(hooks) > len(f.room) {
 		f.out.Steps = make([]Step, 0, len(hooks)) // allocated in full: pointers to its steps must stay valid
 	}
 	err := f.run(ctx, hooks)
-	f.out.Payload = payload
-	if !f.event.Payload.Is(payload) {
-		f.out.Payload = f.event.Payload.JSON()
-	}
+	f.out.Payload = f.event.Encode(f.event.Payload)
 	return &f.out, err
 }
 
@@ -219,15 +216,44 @@ type firing struct {
 }
 
 func (f *firing) run(ctx context.Context, hooks []*Hook) error {
+	if f.spec.Mode == Notify {
+		return f.notify(ctx, hooks)
+	}
+	return f.inOrder(ctx, hooks)
+}
+
+// inOrder calls the hooks one after another, until the event is over. Answers of observers are not
+// applied. After an answer that does not end the event, only observers are called.
+func (f *firing) inOrder(ctx context.Context, hooks []*Hook) error {
+	for _, h := range hooks {
+		if f.out.Verdict != Continue && !h.Observer || !f.matches(h) {
+			continue
+		}
+		reply, step := f.ask(ctx, h)
+		over, err := f.applyFailure(step)
+		if !over && !h.Observer {
+			over = f.apply(&reply, step)
+		}
+		if ierr := f.interrupted(ctx); ierr != nil {
+			return ierr
+		}
+		if over {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply does to the event what a reply says, by the rules of the mode, and returns whether the
+// event is over.
+func (f *firing) apply(reply *Reply, step *Step) (over bool) {
 	switch f.spec.Mode {
 	case Chain:
-		return f.chain(ctx, hooks)
+		return f.chain(reply, step)
 	case First:
-		return f.first(ctx, hooks)
-	case Gate:
-		return f.gate(ctx, hooks)
+		return f.first(reply, step)
 	default:
-		return f.notify(ctx, hooks)
+		return f.gate(reply, step)
 	}
 }
 
@@ -269,17 +295,17 @@ func (f *firing) applyFailure(step *Step) (over bool, err error) {
 	if step.Err == nil || step.Action == ActionSkip {
 		return false, nil
 	}
-	step.Verdict = Deny
-	f.end(Deny, step, step.Err.Error(), "")
+	f.end(Deny, step, &Reply{Reason: step.Err.Error()})
 	if step.Action == ActionAbort {
 		return true, step.Err
 	}
 	return true, nil
 }
 
-// end records the verdict of the event and the plugin that caused it.
-func (f *firing) end(v Verdict, step *Step, reason, suggest string) {
-	f.out.Verdict, f.out.By, f.out.Reason, f.out.Suggest = v, step.Plugin, reason, suggest
+// end records the verdict of the event, also in the step of the plugin that caused it.
+func (f *firing) end(v Verdict, step *Step, reply *Reply) {
+	step.Verdict = v
+	f.out.Verdict, f.out.By, f.out.Reason, f.out.Suggest = v, step.Plugin, reply.Reason, reply.Suggest
 }
 
 // interrupted returns an error, and denies the event, if the caller's context has ended.

@@ -226,6 +226,16 @@ func TestGate(t *testing.T) {
 	})
 }
 
+func TestAnObserversAnswerChangesNothing(t *testing.T) {
+	for point, reply := range map[Point]Reply{TurnInput: {Verdict: Deny, Set: set("message", "x")}, CommandValidate: {Verdict: Deny}} {
+		h := answer("a", point, reply)
+		h.Observer = true
+		if out := fire(t, point, `{"message":"m"}`, h); out.Verdict != Continue || string(out.Payload) != `{"message":"m"}` {
+			t.Errorf("%s: got %s, %s", point, out.Verdict, out.Payload)
+		}
+	}
+}
+
 func TestNotify(t *testing.T) {
 	t.Run("all at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -77,11 +77,12 @@
 // # How an event flows
 //
 //	Bus.Fire                           checks the point and the payload
-//	  chain | first | gate | notify    the loop of the mode, one file each
+//	  firing.inOrder | notify          calls the hooks one after another, or all at once
 //	    firing.call                    calls one hook and fills in its step
 //	      Do                           sets the deadline, counts, wraps the error
 //	        Hook.Call                  the dialect: payload to wire, wire to reply
 //	      FailureTable                 after an error: skip, abort or deny
-//	    merge                          sets the fields of the reply in the payload
+//	    chain | first | gate           applies a reply as the mode says, one file each
+//	      merge                        sets the fields of the reply in the payload
 //	  Outcome                          verdict, payload, steps
 package hook

@@ -42,7 +42,7 @@ func join(old, add json.RawMessage) json.RawMessage {
 	if isList(old) && isList(add) {
 		return joinLists(old, add)
 	}
-	if empty(add) && !empty(old) {
+	if rawjson.Missing(add) && !rawjson.Missing(old) {
 		return old
 	}
 	return add
@@ -70,8 +70,6 @@ func joinLists(a, b json.RawMessage) json.RawMessage {
 }
 
 func isList(v []byte) bool { return len(v) > 0 && v[0] == '[' }
-
-func empty(v []byte) bool { return len(v) == 0 || string(v) == "null" }
 
 // decode returns raw JSON as Go values. The bytes were validated when they were received.
 func decode(v json.RawMessage) any {

@@ -20,3 +20,15 @@ func ExampleParse() {
 	// shell {"cmd":"ls"}
 	// {"tool":"echo","arguments":{"cmd":"ls"},"n":1.50}
 }
+
+// A plugin may leave a field out, or write null.
+func ExampleMissing() {
+	for _, text := range []string{`{}`, `{"reason":null}`, `{"reason":""}`} {
+		reply, _ := rawjson.Parse([]byte(text))
+		fmt.Println(rawjson.Missing(reply.Get("reason")))
+	}
+	// Output:
+	// true
+	// true
+	// false
+}

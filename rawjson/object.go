@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // A Field is one member of an object: its name decoded, its value raw and compact.
@@ -27,25 +28,52 @@ func Parse(data []byte) (Object, error) { return ParseWithin(data, maxDepth) }
 // ParseWithin is [Parse] for an object of at most depth levels, including its own; see
 // [MaxForeign]. A deeper one is a [*DepthError].
 func ParseWithin(data []byte, depth int) (Object, error) {
+	fields, _, err := parse(data, depth)
+	return fields, err
+}
+
+// ParseForeign is [ParseWithin] for an object from a plugin, of at most [MaxForeign] levels. If one
+// of its fields has two values, the error is a [*RepeatError].
+func ParseForeign(data []byte) (Object, error) { return unambiguous(parse(data, MaxForeign)) }
+
+// A RepeatError says that an object has a field twice, with different values. Readers of JSON
+// disagree about which of them counts, so such an object says nothing for certain.
+type RepeatError struct{ Name string }
+
+func (e *RepeatError) Error() string { return fmt.Sprintf("the field %.80q has two values", e.Name) }
+
+func unambiguous(fields Object, repeated *RepeatError, err error) (Object, error) {
+	if err == nil && repeated != nil {
+		return nil, repeated
+	}
+	return fields, err
+}
+
+// parse also returns a field that has two values, if there is one.
+func parse(data []byte, depth int) (Object, *RepeatError, error) {
 	var room [few]Field
 	var names index
+	var repeated *RepeatError
 	fields := Object(room[:0]) // stays on the stack as long as no method gets a pointer to it
 	c := FieldsWithin(data, Space(data, 0), depth)
 	for c.Next() {
 		value := c.Value.Clean(data)
 		if i := names.find(fields, c.Name); i >= 0 {
+			if !Equal(fields[i].Value, value) {
+				repeated = &RepeatError{c.Name}
+			}
 			fields[i].Value = value
 		} else {
 			fields = append(fields, Field{c.Name, value})
 		}
 	}
 	if c.Err != nil {
-		return nil, c.Err
+		return nil, nil, c.Err
 	}
 	if i := Space(data, c.End); i < len(data) {
-		return nil, unexpected(data, i, "after the object")
+		return nil, nil, unexpected(data, i, "after the object")
 	}
-	return append(make(Object, 0, len(fields)), fields...), nil
+	return append(make(Object, 0, len(fields)), fields...), repeated, nil
 }
 
 // An index finds repeated names in the fields read so far.
@@ -86,6 +114,9 @@ func (o Object) Get(name string) json.RawMessage {
 	}
 	return nil
 }
+
+// Missing reports whether a value is absent or null.
+func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 // String returns the decoded value of that name, if it is a string.
 func (o Object) String(name string) (string, bool) {

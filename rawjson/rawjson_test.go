@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -189,6 +190,51 @@ func TestParse(t *testing.T) {
 	for _, bad := range []string{``, `[]`, `"a"`, `null`, `{"a":1}x`, `{"a":1`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{1:2}`, `{"a":01}`} {
 		if _, err := rawjson.Parse([]byte(bad)); err == nil {
 			t.Errorf("Parse(%q) passed", bad)
+		}
+	}
+}
+
+// TestParseForeign: a field may be repeated, but has one value, with or without an outline.
+func TestParseForeign(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1,"b":2,"a":1}`:                         `{"a":1,"b":2}`,
+		`{"a":"x","\u0061":"\u0078"}`:                 `{"a":"\u0078"}`,
+		`{"a":1,"b":2,"a":3}`:                         "a",
+		`{"a":1,"\u0061":2,"b":0}`:                    "a",
+		`{ "a": 1, "a": 2 }`:                          "a",
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"a":2}`: "a",
+		`{"a":1,"a":2,"a":1}`:                         "a",
+	} {
+		c := rawjson.Fields([]byte(`{"v":`+in+`}`), 0)
+		c.Next()
+		outline := c.Outline()
+		outlined, outlineErr := outline.ParseForeign(rawjson.Clean([]byte(in)))
+		o, err := rawjson.ParseForeign([]byte(in))
+		if !reflect.DeepEqual(o, outlined) || !reflect.DeepEqual(err, outlineErr) {
+			t.Errorf("%s: %v, %v, and with an outline %v, %v", in, o, err, outlined, outlineErr)
+		}
+		repeated, ok := errors.AsType[*rawjson.RepeatError](err)
+		if want[0] != '{' && (!ok || repeated.Name != want) || want[0] == '{' && (err != nil || string(o.JSON()) != want) {
+			t.Errorf("%s: %s, %v, want %s", in, o.JSON(), err, want)
+		}
+	}
+	if _, err := rawjson.ParseForeign([]byte(`{"a":1,"a":2`)); !errors.As(err, new(*rawjson.SyntaxError)) {
+		t.Errorf("half an object: %v", err)
+	}
+}
+
+// TestRequote: needless escapes are removed from names and values, and the others stay.
+func TestRequote(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"cmd":"\u0072m -rf \/","\u0061":["\u003c","é","\u00e9"],"n":1.50}`: `{"cmd":"rm -rf /","a":["<","é","é"],"n":1.50}`,
+		`"\"\\\n\u000a\u0000\u2028\ud83d\ude00"`:                             `"\"\\\n\n\u0000\u2028😀"`,
+		`"\ud800"`:                                                           "\"\uFFFD\"",
+		`{"a":[{}]}`:                                                         `{"a":[{}]}`,
+		`true`:                                                               `true`,
+		`"\`:                                                                 `"\`,
+	} {
+		if got := string(rawjson.Requote([]byte(in))); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
 }
@@ -404,7 +450,7 @@ func TestOutlineSavesAScan(t *testing.T) {
 		if bytes.HasPrefix(broken, []byte(`{"x"`)) {
 			broken = bytes.Replace(broken, []byte("2,"), []byte("x,"), 1)
 		}
-		if _, err := outline.Parse(broken); (err == nil) != saved {
+		if _, err := outline.ParseForeign(broken); (err == nil) != saved {
 			t.Errorf("%s: %v", value, err)
 		}
 	}

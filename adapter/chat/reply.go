@@ -11,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // errRefused is returned if the provider refuses to answer.
@@ -180,7 +181,7 @@ func (r *run) countTokens(u model.Usage, messages int) {
 // readCalls reads the tool calls of a reply after plugins changed them. If they are not a list of
 // calls, the turn ends: the plugin may have meant to remove a call.
 func readCalls(raw json.RawMessage) ([]model.ToolCall, error) {
-	if adapter.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	var calls []model.ToolCall

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,10 +77,7 @@ func (a *Agent) newRun(t Turn) *run {
 	if t.Log == nil {
 		t.Log = NewMemoryLog()
 	}
-	logger := a.Logger
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger := cmp.Or(a.Logger, slog.New(slog.DiscardHandler))
 	r := &run{
 		agent: a, turn: t, logger: logger, began: time.Now(),
 		watch:  &watch{observe: t.Observe, session: t.Session.ID, turn: t.ID},

@@ -200,6 +200,16 @@ func TestToolAfter(t *testing.T) {
 			t.Errorf("%+v, after saw %s", use, after.seen[0].JSON())
 		}
 	})
+	t.Run("what a plugin removes from the text of a failed tool does not come back as its error", func(t *testing.T) {
+		b := newToolBed(t, call("1", "ls", `{}`))
+		b.tool("ls", func(context.Context, Call) (ToolResult, error) {
+			return ToolResult{Output: "ls: no password in /srv\n", Error: "no password in /srv"}, nil
+		})
+		b.answer("censor", hook.ToolAfter, hook.Reply{Set: set("result", "no (hidden)")})
+		if use := b.one(); use.Result != "no (hidden)" || use.Error != "no (hidden)" || use.Success {
+			t.Errorf("%+v", use)
+		}
+	})
 }
 
 func TestExecute(t *testing.T) {

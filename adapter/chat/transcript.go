@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -143,7 +142,7 @@ func (f *foreignMessage) message() (model.Message, error) {
 	m := model.Message{Role: f.Role, ToolCallID: f.ToolCallID, Name: f.Name, Failed: f.Failed}
 	if text, ok := rawjson.Unquote(f.Content); ok {
 		m.Content = text
-	} else if !adapter.Missing(f.Content) {
+	} else if !rawjson.Missing(f.Content) {
 		m.Content = string(f.Content)
 	}
 	if len(f.ToolCalls) > 0 {
@@ -188,7 +187,7 @@ func readEach(raw json.RawMessage) (out []model.Message, faults []error) {
 // retain a result without its call, or a call without its result. So a tool's result becomes a
 // message of the system, and calls are removed.
 func readRetained(raw json.RawMessage) (out []model.Message, faults []error) {
-	if adapter.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	messages, faults := readEach(raw)
@@ -206,7 +205,7 @@ func readRetained(raw json.RawMessage) (out []model.Message, faults []error) {
 
 // changedList returns a list of messages from a payload; nil if it is still the list that was sent.
 func changedList(sent []model.Message, raw json.RawMessage) json.RawMessage {
-	if adapter.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil
 	}
 	if messages, err := readMessages(raw); err == nil && slices.EqualFunc(messages, sent, sameMessage) {

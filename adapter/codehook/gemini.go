@@ -65,7 +65,7 @@ func llmOutcome(response raw) outcome {
 		text = parts
 	}
 	fault := fields.Get("error")
-	if missing(fault) {
+	if rawjson.Missing(fault) {
 		return outcome{text: text, success: true}
 	}
 	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), textOf(fault))}

@@ -87,7 +87,7 @@ func textOf(v raw) string {
 	if text, ok := rawjson.Unquote(v); ok {
 		return text
 	}
-	if missing(v) {
+	if rawjson.Missing(v) {
 		return ""
 	}
 	return string(v)

@@ -67,7 +67,7 @@ func (f *firing) before() {
 // result only stops the tool.
 func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
 	f.wish.by = out.By
-	if missing(fields.Get("result")) {
+	if rawjson.Missing(fields.Get("result")) {
 		f.wish.deny = refusal(out)
 		return
 	}
@@ -104,7 +104,11 @@ func (f *firing) after() {
 	if !ok {
 		return
 	}
-	if now := resultOf(fields); now.textForModel() != was.textForModel() {
+	now := resultOf(fields)
+	if now.fault == was.fault && strings.Contains(was.text, was.fault) {
+		now.fault = "" // plugins of most protocols see only the text: what they removed from it must not come back
+	}
+	if now.textForModel() != was.textForModel() {
 		text := now.textForModel()
 		f.wish.result = &text
 	} else if now.success != was.success {
@@ -126,7 +130,7 @@ func (f *firing) reply() {
 			return
 		}
 		text = plain(fields, "text")
-		if calls := fields.Get("tool_calls"); !missing(calls) && string(calls) != "[]" {
+		if calls := fields.Get("tool_calls"); !rawjson.Missing(calls) && string(calls) != "[]" {
 			f.wish.note("plugin %s added calls to a reply: %s ignores them", f.wish.by, f.Agent.Title())
 		}
 	}
@@ -174,7 +178,7 @@ func (f *firing) compaction() {
 	}
 	fields, _, ok := f.fire(hook.CompactAfter, object("messages_being_compacted", raw("[]"), "messages_remaining", raw("[]"),
 		"strategy", "summarize", "trigger", trigger, "summary", f.text("compact_summary")))
-	if ok && (!missing(fields.Get("inject")) || !missing(fields.Get("retain"))) {
+	if ok && (!rawjson.Missing(fields.Get("inject")) || !rawjson.Missing(fields.Get("retain"))) {
 		f.wish.note("plugin %s added to the transcript: after a compaction %s ignores that", f.wish.by, f.Agent.Title())
 	}
 }

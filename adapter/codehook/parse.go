@@ -22,14 +22,14 @@ func Parse(in Input) (*Moment, error) {
 	if len(in.Data) > MaxInput {
 		return nil, fmt.Errorf("%s: %w: it has %d bytes, and the limit is %d", in.Agent, errTooLong, len(in.Data), MaxInput)
 	}
-	data, err := rawjson.ParseWithin(in.Data, rawjson.MaxForeign)
+	data, err := rawjson.ParseForeign(in.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the event is not a JSON object: %w", in.Agent, err)
 	}
 	m := &Moment{Agent: in.Agent, Event: in.Event, data: data}
 	m.unwrap()
 	if m.Event == "" {
-		m.Event = m.text("hook_event_name", "hookName")
+		m.Event = m.name()
 	}
 	if m.Event == "" {
 		return nil, fmt.Errorf("%s: the event does not say its name: pass it with --event", in.Agent)
@@ -46,6 +46,26 @@ func Parse(in Input) (*Moment, error) {
 	}
 	return m, nil
 }
+
+// IsOdd reports whether [Parse] failed because the event is nested too deep, or has two values for
+// one field. No agent makes such an event by itself: the arguments that a model chose would keep
+// plugins from being called.
+func IsOdd(err error) bool {
+	_, deep := errors.AsType[*rawjson.DepthError](err)
+	_, repeated := errors.AsType[*rawjson.RepeatError](err)
+	return deep || repeated
+}
+
+// EventName returns the name of an event that [Parse] may have refused, or "" if it has none.
+func EventName(data []byte) string {
+	o, err := rawjson.Parse(data)
+	if err != nil {
+		return ""
+	}
+	return (&Moment{data: o}).name()
+}
+
+func (m *Moment) name() string { return m.text("hook_event_name", "hookName") }
 
 // read reads the fields that several agents have. Agents use different names for the same thing,
 // but no agent uses one of these names for another thing.
@@ -147,7 +167,7 @@ func (m *Moment) text(names ...string) string {
 // value returns the first of these fields that is not missing.
 func (m *Moment) value(names ...string) raw {
 	for _, name := range names {
-		if v := m.data.Get(name); !missing(v) {
+		if v := m.data.Get(name); !rawjson.Missing(v) {
 			return v
 		}
 	}
@@ -168,8 +188,6 @@ func (m *Moment) message() string {
 
 // answer returns the last message of the agent in a turn that ends.
 func (m *Moment) answer() string { return m.text("last_assistant_message", "prompt_response") }
-
-func missing(v raw) bool { return len(v) == 0 || string(v) == "null" }
 
 // first returns the first string of a list.
 func first(list raw) string {

@@ -69,6 +69,7 @@ func TestInvalidEvents(t *testing.T) {
 		{"two documents", "claude", "PreToolUse", "{}{}", "not a JSON object"},
 		{"cut off", "claude", "PreToolUse", `{"hook_event_name":"Pre`, "not a JSON object"},
 		{"too deep", "claude", "", deep, "not a JSON object"},
+		{"two names of one tool", "claude", "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_name":"Read"}`, `the field "tool_name" has two values`},
 		{"too long", "claude", "", `{"x":"` + strings.Repeat("x", codehook.MaxInput) + `"}`, "too long"},
 		{"no name", "copilot", "", `{"toolName":"bash"}`, "--event"},
 		{"no tool", "claude", "", `{"hook_event_name":"PreToolUse","toolname":"Bash"}`, "the event PreToolUse has no name of a tool"},
@@ -363,6 +364,17 @@ func TestResultsAsPluginsSeeThem(t *testing.T) {
 		if strings.Contains(r.Answer.Stdout, "o\"") {
 			t.Errorf("%s: %+v", c.data, r.Answer)
 		}
+	}
+}
+
+// TestARemovedErrorStaysAway: plugins of most protocols see only the text of a failed call. What
+// they removed from it must not come back as the error.
+func TestARemovedErrorStaysAway(t *testing.T) {
+	data := `{"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"Error: no password in /srv","error":{"message":"no password in /srv"}}}`
+	host := newTestBed(t, map[hook.Point]plays{hook.ToolAfter: set("result", `"Error: (hidden)"`)})
+	r := parse(t, codehook.Gemini, "", data).Fire(t.Context(), host)
+	if !strings.Contains(r.Answer.Stdout, "Error: (hidden)") || strings.Contains(r.Answer.Stdout, "password") {
+		t.Errorf("%+v", r.Answer)
 	}
 }
 

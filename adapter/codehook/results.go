@@ -223,7 +223,7 @@ const structured = "structuredContent"
 func contentText(result hook.Object) (string, bool) {
 	text, ok := partsText(result.Get("content"))
 	data := result.Get(structured)
-	if !ok || missing(data) {
+	if !ok || rawjson.Missing(data) {
 		return text, ok
 	}
 	if same, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign); err == nil && rawjson.Equal(same, rawjson.Clean(data)) {

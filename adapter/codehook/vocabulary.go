@@ -139,6 +139,7 @@ func (m *Moment) readCall() *call {
 			c.input = object
 		}
 	}
+	c.input = rawjson.Requote(c.input) // a plugin that does not decode it must not miss a word
 	c.tool, c.args = c.host, c.input
 	if i := slices.IndexFunc(vocabulary[m.Agent], func(w word) bool { return w.host == c.host }); i >= 0 && isObject(c.input) {
 		c.word = vocabulary[m.Agent][i]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ type payload struct {
 	Flags     map[string]string `json:"flags"`
 	Result    json.RawMessage   `json:"result"`
 	Timestamp string            `json:"timestamp"`
-	Error     string            `json:"error,omitempty"` // only at command.done: why the command failed or was refused
+	Error     string            `json:"error,omitempty"` // why the command failed, and at command.done also why it was refused
 }
 
 // A Pipeline takes commands through the plugins of a host.
@@ -47,12 +48,12 @@ type Pipeline struct {
 
 // A Program provides the steps of a run that depend on the program.
 type Program interface {
-	// Parse reads the arguments as plugins left them after command.validate, and calls then with
-	// the parsed command.
+	// Parse reads the arguments as plugins left them after command.validate, and passes the parsed
+	// command to the function then.
 	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
 	// Execute runs the command as plugins left it after command.before. If capture is set, it
-	// returns the output as the result and does not show it. It is not called if a plugin has
-	// answered instead of the command.
+	// returns the output as the result and does not show it, even if the command fails. It is not
+	// called if a plugin has answered instead of the command.
 	Execute(ctx context.Context, c Command, capture bool) (result json.RawMessage, err error)
 	// Show shows a result that Execute captured or that a plugin returned, as plugins left it.
 	Show(c Command) error
@@ -119,6 +120,7 @@ type run struct {
 	pipeline *Pipeline
 	program  Program
 	command  Command // as the last stage left it
+	failure  error   // of the command; nil: it has not failed, or has not run
 }
 
 // stages runs the command up to and including its output.
@@ -145,9 +147,23 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 		return r.program.Show(r.command)
 	}
 	capture := r.pipeline.Host.Wants(hook.CommandAfter, r.command.payload())
-	if r.command.Result, err = r.program.Execute(ctx, r.command, capture); err != nil {
-		return err
+	r.command.Result, r.failure = r.program.Execute(ctx, r.command, capture)
+	if r.failure != nil && len(r.command.Result) == 0 { // it has printed nothing that plugins have to see
+		return r.failure
 	}
+	switch err := r.finish(ctx, capture); {
+	case r.failure == nil:
+		return err
+	case err == nil:
+		return r.failure
+	default:
+		return errors.Join(r.failure, err)
+	}
+}
+
+// finish takes the result of a command that has run through the last stage, and shows it if it was
+// captured.
+func (r *run) finish(ctx context.Context, capture bool) error {
 	if _, err := r.stage(ctx, hook.CommandAfter); err != nil || !capture {
 		return err
 	}
@@ -158,7 +174,11 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 // a plugin stopped the command and returned a result.
 func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
 	c, name := &r.command, r.command.Name
-	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())
+	event := c.payload()
+	if r.failure != nil {
+		event.Error = r.failure.Error()
+	}
+	out, err := r.pipeline.Host.Fire(ctx, point, event)
 	if out != nil && r.pipeline.Fired != nil {
 		r.pipeline.Fired(out)
 	}
@@ -233,9 +253,9 @@ func (c *Command) payload() payload {
 	return out
 }
 
-// Exact returns an object with only those of its fields that have one of the names, written exactly
-// so, and any other value unchanged. encoding/json ignores case: it would take a field that no
-// plugin has checked for one that they have.
+// Exact removes from an object each field whose name is not exactly one of names. It returns a
+// value that is not an object unchanged. encoding/json ignores case: it would read the field Args,
+// which no plugin has checked, as args.
 func Exact(value json.RawMessage, names ...string) json.RawMessage {
 	o, err := rawjson.Parse(value)
 	if err != nil {
@@ -250,6 +270,9 @@ func (c *Command) read(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return err
 	}
-	c.Name, c.Args, c.Flags, c.Result = in.Command, in.Args, in.Flags, in.Result
+	for name, value := range in.Flags {
+		in.Flags[name] = restored(c.Flags[name], value)
+	}
+	c.Name, c.Args, c.Flags, c.Result = restored(c.Name, in.Command), restoredArgs(c.Args, in.Args), in.Flags, in.Result
 	return nil
 }

@@ -67,9 +67,7 @@ type api struct {
 // New returns the whole API. It starts nothing. The package documentation says how to configure the
 // http.Server.
 func New(o Options) http.Handler {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Limits = o.Limits.withDefaults()
 	mux := sync.OnceValue(func() *http.ServeMux { return newMux(&o) })
 	return &front{gate: newGate(o.Token, o.Hosts, o.Logger), mux: mux, web: o.Web, limits: o.Limits, logger: o.Logger}

@@ -36,12 +36,19 @@ func exampleBodies(doc *huma.OpenAPI) {
 		for status, r := range op.Responses {
 			if status == "200" {
 				m.fill(r.Content, answers[id], texts[id])
-			} else if detail := m.problem(op, status); detail != "" {
+			} else if detail := m.problem(op, status); detail != "" && isProblem(r) {
 				m.fill(r.Content, `{"detail":`+strconv.Quote(detail)+`}`, "")
 			}
 			m.fill(r.Content, "", "")
 		}
 	}
+}
+
+// isProblem reports whether an answer is an error, as most of them that are not 200. That of health
+// is the same as with 200.
+func isProblem(r *huma.Response) bool {
+	c := r.Content["application/json"]
+	return c != nil && c.Schema != nil && c.Schema.Ref == schemaPrefix+"Problem"
 }
 
 // A sampler makes the examples of bodies from the examples of their fields.

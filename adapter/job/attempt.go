@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
@@ -77,8 +79,20 @@ func (a *attempt) host() Host { return hostOf(a.manifest, a.runner.Host) }
 func (a *attempt) make(ctx context.Context) Attempt {
 	result := Attempt{Number: a.number, Began: a.runner.clock.Now()}
 	a.try(ctx, &result)
+	a.clean(&result)
 	result.Ended = a.runner.clock.Now()
 	return result
+}
+
+// clean removes secrets from what plugins and the agent have said.
+func (a *attempt) clean(result *Attempt) {
+	said := slices.Concat([]string{result.Error, result.Suggest}, result.Sinks, result.SinkFixes)
+	for i := range said {
+		said[i] = a.runner.clean(said[i])
+	}
+	result.Error, result.Suggest = said[0], said[1]
+	copy(result.Sinks, said[2:])
+	copy(result.SinkFixes, said[2+len(result.Sinks):])
 }
 
 func (a *attempt) try(ctx context.Context, result *Attempt) {
@@ -152,7 +166,7 @@ func (a *attempt) preflight(ctx context.Context) *refusal {
 func (a *attempt) noteSkipped(out *hook.Outcome) {
 	for i := range out.Steps {
 		if s := &out.Steps[i]; s.Err != nil {
-			a.out.note(`warning: preflight %s failed, and the agent runs because of on_failure = "skip": %s`, s.Plugin, s.Err.Cause())
+			a.out.note(`warning: preflight %s failed, and the agent runs because of on_failure = "skip": %s`, s.Plugin, a.runner.clean(s.Err.Cause()))
 		}
 	}
 }
@@ -162,8 +176,8 @@ func refused(out *hook.Outcome, err error) *refusal {
 	case out != nil && out.Verdict == hook.Deny:
 		return &refusal{out.Reason, cmp.Or(out.Suggest, refusalFix(out))}
 	case err != nil:
-		fix := fixOf(err)
-		return &refusal{strings.TrimSuffix(err.Error(), "; "+fix), fix}
+		text, fix := explained(err)
+		return &refusal{text, fix}
 	}
 	return nil
 }
@@ -177,12 +191,18 @@ func refusalFix(out *hook.Outcome) string {
 	return fixOf(out.Steps[len(out.Steps)-1].Err)
 }
 
+// explained returns the text of an error without the fix at its end, and the fix, which is shown
+// separately.
+func explained(err error) (text, fix string) {
+	fix = fixOf(err)
+	return fixes.Without(err.Error(), fix), fix
+}
+
 // fixOf returns the fix that err suggests, or else the fix for a failed call to a plugin. It
 // returns "" if there is none.
 func fixOf(err error) string {
-	var e interface{ Fix() string }
-	if errors.As(err, &e) {
-		return e.Fix()
+	if fix := fixes.Of(err); fix != "" {
+		return fix
 	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
@@ -199,9 +219,9 @@ func callFix(e *hook.Error) string {
 	case e.Kind == hook.Timeout:
 		return "give it more time: set timeout of the plugin in the configuration"
 	case e.Kind == hook.Crash:
-		return fmt.Sprintf("`patchbay plugin logs %s` shows all that it wrote to stderr, and `patchbay plugin test %s` tries it with other calls", e.Plugin, e.Plugin)
+		return fmt.Sprintf("`patchbay plugin logs %s` shows all that it wrote to stderr, and `patchbay plugin test %s` tries it with other calls", program.Quote(e.Plugin), program.Quote(e.Plugin))
 	case e.Kind == hook.Garbled, e.Kind == hook.TooLarge:
-		return fmt.Sprintf("`patchbay plugin test %s` shows where it does not follow its protocol", e.Plugin)
+		return fmt.Sprintf("`patchbay plugin test %s` shows where it does not follow its protocol", program.Quote(e.Plugin))
 	}
 	return ""
 }
@@ -263,23 +283,19 @@ func (a *attempt) sinks(ctx context.Context, result *Attempt) {
 		}
 		a.out.note("sink %s", h.Plugin)
 		out, err := a.ask(ctx, hook.JobSink, h, h.GivenToSink(a.manifest, a.schedule, text))
-		result.addSinkError("sink "+h.Plugin+": ", out, err)
+		result.addSinkErrors("sink "+h.Plugin+": ", out, err)
 	}
 	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.host().Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
-	result.addSinkError("sink ", out, err)
+	result.addSinkErrors("sink ", out, err)
 }
 
-// addSinkError adds the failure of a sink, if it failed, and the fix for it.
-func (r *Attempt) addSinkError(who string, out *hook.Outcome, err error) {
-	if err == nil {
-		err = stepError(out)
+// addSinkErrors adds the failure of each sink that failed, and the fix for it.
+func (r *Attempt) addSinkErrors(who string, out *hook.Outcome, err error) {
+	for _, err := range failures(out, err) {
+		text, fix := explained(err)
+		r.Sinks, r.SinkFixes = append(r.Sinks, who+text), append(r.SinkFixes, fix)
 	}
-	if err == nil {
-		return
-	}
-	fix := fixOf(err)
-	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
 }
 
 // SinkErrors returns the errors of the sinks that failed, each with its fix. A run that an earlier
@@ -298,14 +314,18 @@ func (r *Attempt) SinkErrors() iter.Seq2[string, string] {
 	}
 }
 
-// stepError returns the error of the first step that failed.
-func stepError(out *hook.Outcome) error {
+// failures returns err, or else the errors of the steps that failed.
+func failures(out *hook.Outcome, err error) []error {
+	if err != nil {
+		return []error{err}
+	}
+	var errs []error
 	for i := range out.Steps {
 		if err := out.Steps[i].Err; err != nil {
-			return err
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errs
 }
 
 // command runs the agent's program in its own process group, with the timeout of the manifest.
@@ -404,7 +424,7 @@ func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	var env []string
 	for _, v := range secretenv.Without(a.runner.Environ) {
 		name, _, _ := strings.Cut(v, "=")
-		if m.passesEnv(name) && !strings.HasPrefix(name, "AGENT_") {
+		if _, replaced := m.Env.Extra[name]; !replaced && m.passesEnv(name) && !strings.HasPrefix(name, "AGENT_") {
 			env = append(env, v)
 		}
 	}

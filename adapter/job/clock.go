@@ -8,8 +8,9 @@ import (
 // A Clock tells the time. Tests use one in which days pass in seconds.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns when the clock reaches until, or when ctx ends. It also returns if the clock
-	// was set after the caller read the time now from it. The caller must then read the time again.
+	// Sleep returns when the clock shows the time that until says, or when ctx ends. now is the
+	// time that the caller has read from the clock. If the clock was set after that, Sleep returns
+	// early, and the caller must read the time again.
 	Sleep(ctx context.Context, now, until time.Time)
 }
 

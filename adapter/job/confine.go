@@ -14,9 +14,9 @@ import (
 // network.
 func (s Security) Restricts() bool { return s.Network.Restricted || len(s.FilesystemWritable) > 0 }
 
-// Grants returns the table as capabilities of the sandbox: the paths that the agent may write and
+// grants returns the table as capabilities of the sandbox: the paths that the agent may write and
 // the hosts that it may reach. The table does not restrict reading and executing.
-func (s Security) Grants() ([]capability.Capability, error) {
+func (s Security) grants() ([]capability.Capability, error) {
 	var grants []capability.Capability
 	if len(s.FilesystemWritable) == 0 {
 		grants = append(grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
@@ -58,7 +58,7 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	if a.runner.Confine == nil || !a.manifest.Security.Restricts() {
 		return nil, nil
 	}
-	grants, err := a.manifest.Security.Grants()
+	grants, err := a.manifest.Security.grants()
 	if err != nil {
 		return nil, err
 	}

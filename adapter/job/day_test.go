@@ -179,8 +179,8 @@ func (r *rig) schedule() {
 	r.t.Cleanup(func() { cancel(); <-r.ended })
 }
 
-// live lets time pass until then. Whenever nothing is in progress, it sets the clock to the time at
-// which something is due next.
+// live moves the clock forward to a time. Whenever nothing is in progress, it sets the clock to the
+// time at which something is due next.
 func (r *rig) live(until time.Time) {
 	r.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {

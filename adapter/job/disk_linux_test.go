@@ -39,7 +39,7 @@ func newSmallDisk(t *testing.T, then string) *smallDisk {
 	d.full = d.ran + "-full"
 	script := "echo ran >>" + d.ran + "; cat /dev/zero >" + d.filling + " 2>/dev/null; touch " + d.full + "; " + then
 	d.agent = &job.Manifest{Agent: job.Agent{Name: "filler", Monitor: true}, Run: job.Program{Command: "/bin/sh", Args: []string{"-c", script}, WorkingDir: dir}, Dir: dir,
-		Schedules: []job.Schedule{{ID: "hourly", Type: job.TypeInterval, Interval: time.Hour, Retry: job.Retry{MaxRetries: 3}}}}
+		Schedules: []job.Schedule{{ID: "hourly", Type: job.TypeInterval, Interval: time.Hour, Retry: job.Retry{Attempts: 3}}}}
 	e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(dir, "engine")})
 	must(t, err)
 	d.engine = e

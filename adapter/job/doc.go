@@ -39,7 +39,7 @@
 //	Watch                       manifest_watch.go    reports that manifests may have changed
 //	LoadDirs
 //	  findManifests             manifest_load.go     each agent has its own directory
-//	  Load ─ Parse                                   one file; returns all problems at once
+//	  load ─ Parse                                   one file; returns all problems at once
 //	    readManifest            manifest_read.go     [agent] [run] [env] [defaults]
 //	      readSecurity          manifest_hooks.go    [security], which limits hooks and [run]
 //	      readSchedules         schedule_read.go     [[schedules]]

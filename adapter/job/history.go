@@ -79,7 +79,8 @@ func (p *parts) run(ctx context.Context, id string) (Run, error) {
 	return *found, nil
 }
 
-// findEnded returns the record of a run that ended at the time since or later, or nil.
+// findEnded looks for a run among the records of its agent from a point in time on. It returns nil
+// if the run is not there.
 func (p *parts) findEnded(ctx context.Context, r *Run, since time.Time) (*Run, error) {
 	from, err := p.endedSince(ctx, r.Agent, since.Add(-clocksDiffer))
 	if err != nil {

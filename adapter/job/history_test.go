@@ -7,22 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
 // openStore returns a store on its own engine.
 func openStore(t *testing.T) (*Store, *parts) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := embedded.Engine(t, t.TempDir())
 	s := NewStore(e)
 	p, err := s.parts(t.Context())
 	if err != nil {
@@ -117,7 +109,7 @@ func TestHistory(t *testing.T) {
 // newRunner returns a runner, an agent with the schedule s, and the events that the runner reports.
 func newRunner(s *Store) (*Runner, *Manifest, *[]Event) {
 	var told []Event
-	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{MaxRetries: 2}}}}
+	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{Attempts: 2}}}}
 	return &Runner{Store: s, Owner: "me", Report: func(t Report) { told = append(told, t.Event) }}, m, &told
 }
 

@@ -97,7 +97,7 @@ func newLeftover(t *testing.T) *leftover {
 	l := &leftover{t: t, dir: t.TempDir(), clock: newFakeClock(time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC)), procs: proc.NewGroup(nil)}
 	l.agent = &job.Manifest{Agent: job.Agent{Name: "many", Monitor: true}, Run: job.Program{Command: "/bin/echo", Args: []string{"hello"}, WorkingDir: l.dir}, Dir: l.dir}
 	for i := range leftoverSchedules {
-		l.agent.Schedules = append(l.agent.Schedules, job.Schedule{ID: fmt.Sprintf("s%02d", i), Type: job.TypeInterval, Interval: time.Hour, Retry: job.Retry{MaxRetries: 1}})
+		l.agent.Schedules = append(l.agent.Schedules, job.Schedule{ID: fmt.Sprintf("s%02d", i), Type: job.TypeInterval, Interval: time.Hour, Retry: job.Retry{Attempts: 1}})
 	}
 	t.Cleanup(func() { must(t, l.procs.Close()) })
 	return l

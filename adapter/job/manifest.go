@@ -40,7 +40,7 @@ type Agent struct {
 	Description string
 	Version     string        // shown to people; nothing depends on it
 	Monitor     bool          // false: the schedules are off, and a person starts the agent
-	Timeout     time.Duration // of one attempt
+	Timeout     time.Duration // of the program in one attempt
 }
 
 // Program is the [run] table: the program to start.
@@ -50,6 +50,7 @@ type Program struct {
 	WorkingDir string
 	InProject  bool  // working_dir is given, so the agent's plugins run in its project
 	At         Place // of the command
+	DirAt      Place // of the working directory
 }
 
 // Env is the [env] table.
@@ -60,7 +61,7 @@ type Env struct {
 
 // Retry says how often a failed attempt is repeated, and when a missing success is reported.
 type Retry struct {
-	MaxRetries int             // the number of attempts, at least one
+	Attempts   int             // the number of attempts, at least one
 	Backoff    []time.Duration // the wait before the second attempt, the third, …; the last entry repeats; empty: no wait
 	StaleAfter time.Duration   // how late a success may be before stale is reported; 0: no limit
 }
@@ -104,15 +105,10 @@ func (n Notifier) String() string { return "notifier " + n.At.Key + " (" + strin
 // A Driver says how a notifier reaches people.
 type Driver string
 
-// The drivers. All but DriverPlugin are built in; see docs/jobs.md, "Notifiers".
+// The drivers that need rules of their own. Package notify lists all but DriverPlugin.
 const (
-	DriverDesktop  Driver = "desktop"
-	DriverIMessage Driver = "imessage"
-	DriverSlack    Driver = "slack"
-	DriverNtfy     Driver = "ntfy"
-	DriverPushover Driver = "pushover"
-	DriverTelegram Driver = "telegram"
-	DriverPlugin   Driver = "plugin"
+	DriverDesktop Driver = "desktop"
+	DriverPlugin  Driver = "plugin"
 )
 
 // Security is the [security] table: what the agent may do. An empty list restricts nothing, as in
@@ -132,8 +128,8 @@ type Network struct {
 	Hosts      []string // if Restricted and empty: no host is allowed
 }
 
-// AllowsPlugin reports whether the manifest may name a plugin.
-func (s Security) AllowsPlugin(name string) bool {
+// allowsPlugin reports whether the manifest may name a plugin.
+func (s Security) allowsPlugin(name string) bool {
 	return len(s.AllowedPlugins) == 0 || slices.Contains(s.AllowedPlugins, name)
 }
 

@@ -71,7 +71,7 @@ func readPlugin(t *document.Table, key string, s Security) string {
 	case name == "":
 	case strings.ContainsAny(name, "/\\\x00"):
 		t.Bad(key, "name the plugin, not its file", "%q cannot be a plugin's name", document.Cut(name))
-	case !s.AllowsPlugin(name):
+	case !s.allowsPlugin(name):
 		t.Bad(key, "add it there, or remove it here", "security.allowed_plugins does not list %q", document.Cut(name))
 	}
 	return name

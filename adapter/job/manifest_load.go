@@ -24,9 +24,9 @@ const manifestFile = "agent.toml"
 // a directory with thousands of entries was configured by mistake.
 const maxAgents = 1000
 
-// Load reads and checks the manifest at path. If the manifest is wrong, the error is one
+// load reads and checks the manifest at path. If the manifest is wrong, the error is one
 // [*document.Error] with all problems.
-func Load(path string) (*Manifest, error) {
+func load(path string) (*Manifest, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -71,6 +71,9 @@ func unreadable(path string, err error) error {
 		p.Message = e.Err.Error()
 	}
 	switch {
+	case leadsNowhere(path, err):
+		p.Message = "the link " + plainfile.DeadLink(path) + " leads to nothing"
+		p.Fix = "restore what it leads to, or remove the link"
 	case errors.Is(err, fs.ErrPermission):
 		p.Fix = program.ReadFix(path)
 	case errors.Is(err, plainfile.ErrKind):
@@ -79,6 +82,11 @@ func unreadable(path string, err error) error {
 		p.Fix = "move this file away, or remove its path from [jobs] dirs"
 	}
 	return &document.Error{Problems: []document.Problem{p}}
+}
+
+// leadsNowhere reports whether err, an error about path, is there because a link leads to nothing.
+func leadsNowhere(path string, err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && plainfile.DeadLink(path) != ""
 }
 
 func tooManyAgents(dir string) error {
@@ -122,7 +130,7 @@ func LoadDirs(dirs []string) Loaded {
 	l := Loaded{Broken: broken}
 	taken := make(map[string]*Manifest, len(paths))
 	for _, path := range paths {
-		m, err := Load(path)
+		m, err := load(path)
 		if err == nil && taken[m.Agent.Name] != nil {
 			by := taken[m.Agent.Name]
 			if filepath.Dir(by.Dir) != filepath.Dir(m.Dir) {
@@ -186,7 +194,7 @@ func findManifests(dirs []string) (paths []string, broken []Broken) {
 	seen := make(map[string]bool)
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && (!errors.Is(err, fs.ErrNotExist) || leadsNowhere(dir, err)) {
 			broken = append(broken, Broken{Path: dir, Err: unreadable(dir, err)})
 		}
 		for _, e := range entries {
@@ -205,18 +213,21 @@ func findManifests(dirs []string) (paths []string, broken []Broken) {
 }
 
 // manifestIn returns the path of the manifest in dir, and whether dir is the directory of an agent.
-// A manifest that cannot be read counts, so that the error is reported. Directories whose names
-// begin with a dot belong to other tools.
+// A manifest that cannot be read counts, and so does a link that leads to nothing, so that the
+// error is reported. Directories whose names begin with a dot belong to other tools.
 func manifestIn(dir string) (path string, ok bool) {
 	if strings.HasPrefix(filepath.Base(dir), ".") {
 		return "", false
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
 		return "", false
 	}
 	path = filepath.Join(dir, manifestFile)
-	_, err := os.Lstat(path)
-	return path, !errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		_, err = os.Lstat(path)
+	}
+	return path, !errors.Is(err, fs.ErrNotExist) || leadsNowhere(dir, err)
 }
 
 // realPath returns path with symbolic links followed, or path itself if they lead nowhere.

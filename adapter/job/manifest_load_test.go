@@ -150,7 +150,7 @@ func TestLoadDirsFollowsLinks(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	writeAgent(t, filepath.Join(elsewhere, "a"), "linked")
 	link(t, filepath.Join(elsewhere, "a"), filepath.Join(dir, "a"))
-	link(t, filepath.Join(elsewhere, "gone"), filepath.Join(dir, "b"))
+	link(t, filepath.Join(elsewhere, "gone"), filepath.Join(dir, ".b"))
 
 	t.Run("a directory may be a link", func(t *testing.T) {
 		l := LoadDirs([]string{dir})
@@ -163,22 +163,31 @@ func TestLoadDirsFollowsLinks(t *testing.T) {
 			t.Errorf("got %s, %v", names(l), l.Broken)
 		}
 	})
-	t.Run("a manifest that is a link to no file is broken", func(t *testing.T) {
-		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		link(t, filepath.Join(dir, "gone"), filepath.Join(dir, "a", manifestFile))
-		if l := LoadDirs([]string{dir}); len(l.Broken) != 1 {
-			t.Errorf("got %v", l)
-		}
-	})
+	for name, at := range map[string]string{
+		"a manifest that is a link to nothing is broken":            "agents/a/" + manifestFile,
+		"an agent's directory that is a link to nothing is broken":  "agents/a",
+		"a directory of agents that is a link to nothing is broken": "agents",
+		"a directory of agents behind a link to nothing is broken":  "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := filepath.Join(t.TempDir(), "top")
+			at := filepath.Join(top, filepath.FromSlash(at))
+			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			link(t, filepath.Join(t.TempDir(), "gone"), at)
+			l := LoadDirs([]string{filepath.Join(top, "agents")})
+			if len(l.Broken) != 1 || !strings.Contains(l.Broken[0].Err.Error(), "the link "+at+" leads to nothing; restore ") {
+				t.Errorf("got %v", l)
+			}
+		})
+	}
 }
 
 func TestLoad(t *testing.T) {
 	t.Run("a missing file is a problem with its path", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), manifestFile)
-		_, err := Load(path)
+		_, err := load(path)
 		var e *document.Error
 		if !errors.As(err, &e) || e.Problems[0].File != path || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("got %v", err)
@@ -188,7 +197,7 @@ func TestLoad(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("there is no such device")
 		}
-		if _, err := Load(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := load(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -196,7 +205,7 @@ func TestLoad(t *testing.T) {
 		dir := t.TempDir()
 		var prints []string
 		for _, name := range []string{"a", "b", "a"} {
-			m, err := Load(writeAgent(t, dir, name))
+			m, err := load(writeAgent(t, dir, name))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,20 +11,20 @@ import (
 // The defaults, as docs/jobs.md, "The manifest", lists them.
 const (
 	defaultTimeout    = 1800 * time.Second
-	defaultRetries    = 3
+	defaultAttempts   = 3
 	defaultStaleAfter = 120 * time.Minute
 )
 
 // The largest values. dotagent has no limits; a larger value is most likely in the wrong unit.
 const (
-	maxTimeout = 7 * 24 * time.Hour
-	maxRetries = 100
-	maxMinutes = 366 * 24 * 60 // a year
+	maxTimeout  = 7 * 24 * time.Hour
+	maxAttempts = 100
+	maxMinutes  = 366 * 24 * 60 // a year
 )
 
 func defaultRetry() Retry {
 	return Retry{
-		MaxRetries: defaultRetries,
+		Attempts:   defaultAttempts,
 		Backoff:    []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute},
 		StaleAfter: defaultStaleAfter,
 	}
@@ -48,6 +48,8 @@ func readManifest(t *document.Table, m *Manifest) {
 	m.Run = readProgram(t.Table("run"), m)
 	m.Run.At.Key = "run.command"
 	m.Run.At.Line, m.Run.At.Column = t.Position("run", "command")
+	m.Run.DirAt.Key = "run.working_dir"
+	m.Run.DirAt.Line, m.Run.DirAt.Column = t.Position("run", "working_dir")
 	m.Env = readEnv(t.Table("env"))
 	m.Defaults = readDefaults(t.Table("defaults"))
 	m.Schedules = readSchedules(t.Tables("schedules"), m.Defaults)
@@ -80,7 +82,7 @@ func readName(t *document.Table, key string) string {
 }
 
 // readProgram reads the program to start. A command that contains a slash is relative to the
-// manifest's directory; a bare name is looked up in $PATH.
+// manifest's directory; a bare name is looked up in the PATH that the program gets.
 func readProgram(t *document.Table, m *Manifest) Program {
 	written := t.Required("command")
 	p := Program{
@@ -133,7 +135,7 @@ func readDefaults(t *document.Table) Retry {
 // readRetry reads the three keys that [defaults] and each schedule have; r has the values for keys
 // that are absent.
 func readRetry(t *document.Table, r Retry) Retry {
-	r.MaxRetries = readAttempts(t, "max_retries", r.MaxRetries)
+	r.Attempts = readAttempts(t, "max_retries", r.Attempts)
 	if minutes := numbers(t, "retry_backoff_minutes", span{0, maxMinutes}); minutes != nil {
 		r.Backoff = make([]time.Duration, len(minutes))
 		for i, n := range minutes {
@@ -148,7 +150,7 @@ func readRetry(t *document.Table, r Retry) Retry {
 // readAttempts reads a number of attempts. Users of dotagent write 0 for "no retries", which means
 // one attempt there, too.
 func readAttempts(t *document.Table, key string, fallback int) int {
-	n := number(t, key, fallback, span{0, maxRetries})
+	n := number(t, key, fallback, span{0, maxAttempts})
 	if n == 0 {
 		t.Warn(key, "write 1", "0 counts as 1: it is the number of attempts, the first included")
 		return 1

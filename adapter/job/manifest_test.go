@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 	want := &Manifest{
 		Path: testPath(), Dir: dir, Fingerprint: m.Fingerprint, named: m.named,
 		Agent:    Agent{Name: "a", Monitor: true, Timeout: 30 * time.Minute},
-		Run:      Program{Command: "true", WorkingDir: dir, At: Place{"run.command", 4, 11}},
+		Run:      Program{Command: "true", WorkingDir: dir, At: Place{"run.command", 4, 11}, DirAt: Place{"run.working_dir", 3, 2}},
 		Env:      Env{Inherit: true, Extra: map[string]string{}},
 		Defaults: Retry{3, []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute}, 2 * time.Hour},
 		Preflight: []Hook{{
@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 
 // TestEveryKey: each key of docs/jobs.md sets its field.
 func TestEveryKey(t *testing.T) {
-	m, err := Load(filepath.Join("testdata", "full.toml"))
+	m, err := load(filepath.Join("testdata", "full.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestEveryKey(t *testing.T) {
 		}
 	}
 	check("agent", m.Agent, Agent{"finops-weekly", "What the clouds cost.", "", false, time.Minute})
-	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), true, Place{"run.command", 9, 11}})
+	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), true, Place{"run.command", 9, 11}, Place{"run.working_dir", 11, 15}})
 	check("env", m.Env, Env{false, map[string]string{"LOG_LEVEL": "info"}})
 	defaults := Retry{5, []time.Duration{time.Minute, 2 * time.Minute}, time.Hour}
 	check("defaults", m.Defaults, defaults)
@@ -95,15 +95,15 @@ func TestEveryKey(t *testing.T) {
 		FilesystemWritable: []string{filepath.Join(dir, "out"), resolve(dir, "/srv/reports")},
 	})
 
-	check("the first notifier", m.Notifiers[0], Notifier{DriverIMessage, []Event{AttemptFailed, AttemptTimeout, RunRecovered, BeforeRun}, time.Hour, 0,
+	check("the first notifier", m.Notifiers[0], Notifier{"imessage", []Event{AttemptFailed, AttemptTimeout, RunRecovered, BeforeRun}, time.Hour, 0,
 		map[string]any{"to": "+15550100"}, Place{"notifiers[0]", 57, 3}})
 	settings := map[Driver]map[string]any{
-		DriverDesktop:  {"title": "t", "subtitle": "s", "sound": true, "urgency": "low", "icon": "i", "expire_ms": int64(5000)},
-		DriverSlack:    {"webhook_url": "${SLACK_HOOK}", "channel": "#alerts", "username": "u", "icon_emoji": ":robot_face:"},
-		DriverNtfy:     {"topic": "alerts", "base_url": "https://ntfy.example.com", "token": "${NTFY_TOKEN}", "priority": int64(4), "title": "t", "tags": []any{"warning", "skull"}},
-		DriverPushover: {"token": "${PUSHOVER_TOKEN}", "user": "${PUSHOVER_USER}", "priority": int64(-1), "title": "t", "base_url": "http://127.0.0.1:8080"},
-		DriverTelegram: {"bot_token": "${TELEGRAM_TOKEN}", "chat_id": int64(-1001), "parse_mode": "HTML", "disable_notification": true, "base_url": "https://telegram.example.com"},
-		DriverPlugin:   {"name": "notify-relay", "config": map[string]any{"room": "ops"}},
+		DriverDesktop: {"title": "t", "subtitle": "s", "sound": true, "urgency": "low", "icon": "i", "expire_ms": int64(5000)},
+		"slack":       {"webhook_url": "${SLACK_HOOK}", "channel": "#alerts", "username": "u", "icon_emoji": ":robot_face:"},
+		"ntfy":        {"topic": "alerts", "base_url": "https://ntfy.example.com", "token": "${NTFY_TOKEN}", "priority": int64(4), "title": "t", "tags": []any{"warning", "skull"}},
+		"pushover":    {"token": "${PUSHOVER_TOKEN}", "user": "${PUSHOVER_USER}", "priority": int64(-1), "title": "t", "base_url": "http://127.0.0.1:8080"},
+		"telegram":    {"bot_token": "${TELEGRAM_TOKEN}", "chat_id": int64(-1001), "parse_mode": "HTML", "disable_notification": true, "base_url": "https://telegram.example.com"},
+		DriverPlugin:  {"name": "notify-relay", "config": map[string]any{"room": "ops"}},
 	}
 	for _, n := range m.Notifiers[1:] {
 		check(n.String(), n.Settings, settings[n.Driver])
@@ -348,7 +348,7 @@ func FuzzParse(tf *testing.F) {
 		}
 		for i := range m.Schedules {
 			s := &m.Schedules[i]
-			if next := s.Next(start); !next.After(start) || s.Retry.MaxRetries < 1 || s.Slug() == "" {
+			if next := s.Next(start); !next.After(start) || s.Retry.Attempts < 1 || s.Slug() == "" {
 				t.Errorf("%s: the next tick is %s", s.ID, next)
 			}
 		}

@@ -42,7 +42,7 @@ func TestWarnings(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
-			if m.Defaults.MaxRetries < 1 || len(m.Schedules) > 0 && m.Schedules[0].Retry.MaxRetries != 1 {
+			if m.Defaults.Attempts < 1 || len(m.Schedules) > 0 && m.Schedules[0].Retry.Attempts != 1 {
 				t.Errorf("there would be no attempt: %+v, %+v", m.Defaults, m.Schedules)
 			}
 			if len(m.Notifiers) == 1 && m.Notifiers[0].Driver == DriverPlugin {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -30,9 +31,7 @@ const (
 // The directories need not exist yet. An event of the system is only a hint: Watch reads the
 // manifests to find out whether they have changed.
 func Watch(ctx context.Context, dirs []string, logger *slog.Logger, changed func()) {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	w := &watch{dirs: dirs, logger: logger, debounce: watchDebounce, fast: watchFast, slow: watchSlow, open: fsnotify.NewWatcher}
 	w.run(ctx, changed)
 }

@@ -37,7 +37,7 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)
 	if o.Attempts > 0 {
 		some := *s
-		some.Retry.MaxRetries = o.Attempts
+		some.Retry.Attempts = o.Attempts
 		s = &some
 	}
 	ctx, done := r.track(ctx, order.Run)
@@ -80,7 +80,7 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 	r.init()
 	now := r.clock.Now()
 	run := Run{ID: runID(m.Agent.Name, s.ID, now, true), Agent: m.Agent.Name, Schedule: s.ID, Tick: now, Manual: true, Status: Running,
-		Began: now, Most: s.Retry.MaxRetries, Owner: r.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
+		Began: now, Most: s.Retry.Attempts, Owner: r.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
 	out := &output{store: func(l Line) {
 		l.Attempt, l.Time = 1, r.clock.Now().UTC()
 		if r.Watch != nil {
@@ -90,7 +90,7 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
 	result := a.make(ctx)
 	var reports []Report
-	for _, n := range merge(applyResult(&run, &State{}, result, s.Retry.Backoff)) {
+	for _, n := range markMerged(applyResult(&run, &State{}, result, s.Retry.Backoff)) {
 		reports = append(reports, Report{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
 	}
 	return result, reports

@@ -19,6 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -192,11 +193,7 @@ func (r *rig) awaitAll() {
 func (r *rig) audit() {
 	t := r.t
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(r.home, "engine")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := embedded.Engine(t, filepath.Join(r.home, "engine"))
 	runs, err := job.NewStore(e).Runs(t.Context(), "many", 0)
 	if err != nil {
 		t.Fatal(err)

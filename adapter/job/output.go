@@ -15,7 +15,7 @@ import (
 const (
 	flushEvery   = 250 * time.Millisecond // lines are collected for this long before they are written
 	flushBytes   = 32 << 10               // or until they have this many bytes
-	maxOutput    = 64 << 20               // bytes of output that are stored for one attempt
+	maxOutput    = 64 << 20               // bytes that are stored for one attempt
 	writeTimeout = 10 * time.Second       // of one write
 	lineQueue    = 1024                   // lines that may wait to be written; a program that prints faster is slowed down
 )
@@ -54,16 +54,11 @@ func (k *outputWriter) close() {
 // write collects lines and appends them to the store, until lines is closed.
 func (k *outputWriter) write(p *parts) {
 	defer close(k.done)
-	var batch bytes.Buffer
-	kept := 0
+	batch := outputBatch{most: maxOutput}
 	flush := func() {
-		if batch.Len() == 0 {
-			return
+		if data := batch.take(); len(data) > 0 {
+			k.append(p, data)
 		}
-		if kept += batch.Len(); kept <= maxOutput {
-			k.append(p, batch.Bytes())
-		}
-		batch.Reset()
 	}
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
@@ -72,19 +67,46 @@ func (k *outputWriter) write(p *parts) {
 		case l, ok := <-k.lines:
 			if !ok {
 				flush()
-				if kept > maxOutput {
-					k.append(p, encodeLine(Line{Attempt: k.attempt, Time: time.Now().UTC(), Stream: notes, Text: fmt.Sprintf("%d bytes of output were not kept", kept-maxOutput)}))
+				if batch.lost > 0 {
+					k.append(p, encodeLine(Line{Attempt: k.attempt, Time: time.Now().UTC(), Stream: notes, Text: fmt.Sprintf("%d bytes of output were not kept", batch.lost)}))
 				}
 				return
 			}
-			batch.Write(encodeLine(l))
-			if batch.Len() >= flushBytes {
+			batch.add(l)
+			if len(batch.data) >= flushBytes {
 				flush()
 			}
 		case <-tick.C:
 			flush()
 		}
 	}
+}
+
+// An outputBatch collects lines until they are written, and counts what was printed after the limit
+// of the attempt was reached.
+type outputBatch struct {
+	most    int    // bytes that are stored of all batches
+	data    []byte // the lines as they are stored
+	printed int    // bytes that the program printed for data
+	stored  int    // bytes of all batches so far, as they are or would have been stored
+	lost    int    // bytes that the program printed and that are not stored
+}
+
+func (b *outputBatch) add(l Line) {
+	b.data = append(b.data, encodeLine(l)...)
+	b.printed += len(l.Text) + 1 // with the line end
+}
+
+// take ends the batch and returns the bytes to store, or nil if they exceed the limit. The caller
+// uses them before the next call of add.
+func (b *outputBatch) take() []byte {
+	data := b.data
+	if b.stored += len(data); b.stored > b.most {
+		b.lost += b.printed
+		data = nil
+	}
+	b.data, b.printed = b.data[:0], 0
+	return data
 }
 
 // outputTopic returns the topic of a run's output, which all runs of its schedule share.

@@ -92,5 +92,4 @@ type State struct {
 	Failing  bool      `json:"failing,omitempty"`     // an attempt has failed, and none has succeeded since
 	Stale    bool      `json:"stale,omitempty"`       // stale was reported, and no run has succeeded since
 	Streak   int       `json:"streak,omitempty"`      // runs with the same result in a row: above zero successes, below zero failures
-	Settled  time.Time `json:"last_settled,omitzero"` // when LastRun ended
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,10 +36,7 @@ type ReporterOptions struct {
 
 // NewReporter makes a reporter. Close it with [Reporter.Close].
 func NewReporter(o ReporterOptions) *Reporter {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: o.Logger}
+	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 }
 
 // Close waits until the queued messages are sent, at most closeTimeout.
@@ -76,7 +74,8 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 		case errors.Is(err, errors.ErrUnsupported):
 			t.log.Debug("skipping a notifier that this system does not support", "agent", m.Agent.Name, "notifier", d.String())
 		case err != nil:
-			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", err)
+			text, fix := explained(err)
+			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", text, "fix", fix)
 		default:
 			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
 		}
@@ -149,13 +148,11 @@ func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	return s.failure(out, err)
 }
 
-// failure returns err, or the error of the first step that failed. Its text has no value of a
-// variable, which plugins repeat, for example in the address that they could not reach.
+// failure returns err, or the error of the first step that failed. A plugin may repeat its config
+// in an error, for example the address that it could not reach. So failure removes the values of
+// variables from the text.
 func (s pluginSender) failure(out *hook.Outcome, err error) error {
-	if err == nil {
-		err = stepError(out)
-	}
-	if err == nil {
+	if err = errors.Join(failures(out, err)...); err == nil {
 		return nil
 	}
 	text := err.Error()

@@ -30,13 +30,13 @@ type Notice struct {
 	Exit    *int
 	Sink    bool      // a sink failed; the attempt itself succeeded
 	NextAt  time.Time // when the next attempt is; zero: there is none
-	Merged  bool      // a later notice of the same moment includes this one: see [merge]
+	Merged  bool      // a later notice of the same moment includes this one: see [markMerged]
 }
 
-// merge marks the notices that a later one of the same moment includes: a failed attempt before
-// given_up, and a success before recovered. Built-in notifiers that list no events leave the marked
-// ones out, so that a person gets one message. Plugins get every event.
-func merge(notices []Notice) []Notice {
+// markMerged marks the notices that a later one of the same moment includes: a failed attempt
+// before given_up, and a success before recovered. Built-in notifiers that list no events leave the
+// marked ones out, so that a person gets one message. Plugins get every event.
+func markMerged(notices []Notice) []Notice {
 	for i := range notices {
 		n := &notices[i]
 		for _, later := range notices[i+1:] {
@@ -110,7 +110,7 @@ func succeed(r *Run, s *State, a Attempt) []Notice {
 func endRun(r *Run, s *State, status Status, at time.Time) {
 	r.Status, r.Ended, r.NextAt = status, at, time.Time{}
 	s.Active, s.NextAt, s.Attempt = "", time.Time{}, 0
-	s.LastRun, s.Last, s.Settled = r.ID, status, at
+	s.LastRun, s.Last = r.ID, status
 }
 
 // backoffAfter returns how long to wait after the nth attempt. The last entry of the list also

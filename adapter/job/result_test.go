@@ -66,7 +66,7 @@ func TestSentences(t *testing.T) {
 	run := &Run{ID: "a/daily/1", Agent: "a", Schedule: "daily"}
 	var text strings.Builder
 	r := &Runner{Logger: slog.New(slog.NewTextHandler(&text, nil))}
-	for _, n := range merge([]Notice{{Event: AttemptFailed, Attempt: 3, Most: 3, Error: "exit code 1"}, {Event: RunGivenUp, Attempt: 3, Most: 3, Error: "exit code 1", Suggest: "rm x"}}) {
+	for _, n := range markMerged([]Notice{{Event: AttemptFailed, Attempt: 3, Most: 3, Error: "exit code 1"}, {Event: RunGivenUp, Attempt: 3, Most: 3, Error: "exit code 1", Suggest: "rm x"}}) {
 		r.logNotice(run, &n)
 	}
 	for _, want := range []string{

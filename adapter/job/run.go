@@ -45,6 +45,9 @@ type Runner struct {
 	// its config. Such an attempt counts as refused. Nil: every attempt is made.
 	Check func(context.Context, *Manifest) error
 
+	// Clean removes secrets from a text that is stored and reported; nil: it has none.
+	Clean func(text string) string
+
 	StateDir string // the directory of the heartbeat files; "": the temporary directory of the attempt
 
 	clock Clock
@@ -52,6 +55,13 @@ type Runner struct {
 
 	mu      sync.Mutex // protects tracked
 	tracked map[*trackedRun]struct{}
+}
+
+func (r *Runner) clean(text string) string {
+	if r.Clean == nil {
+		return text
+	}
+	return r.Clean(text)
 }
 
 // A trackedRun is a run that this process makes.
@@ -73,9 +83,7 @@ func (r *Runner) init() {
 		if r.clock = r.Clock; r.clock == nil {
 			r.clock = systemClock{}
 		}
-		if r.Logger == nil {
-			r.Logger = slog.New(slog.DiscardHandler)
-		}
+		r.Logger = cmp.Or(r.Logger, slog.New(slog.DiscardHandler))
 		if !r.Holder.Known() && r.Procs != nil {
 			r.Holder = lease.Self(r.Procs.Mark())
 		} else if !r.Holder.Known() {
@@ -181,7 +189,7 @@ var errLate = errors.New("a later tick was handled first")
 func (c *claim) beginRun(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
-		Most: c.schedule.Retry.MaxRetries, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
+		Most: c.schedule.Retry.Attempts, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
 	before := false
 	err := c.update(ctx, func(pg *page) (err error) {
 		switch {
@@ -358,7 +366,7 @@ func (r *Run) sameProgress(stored *Run) bool {
 }
 
 func (c *claim) report(notices []Notice, text string) {
-	for _, n := range merge(notices) {
+	for _, n := range markMerged(notices) {
 		c.runner.logNotice(&c.run, &n)
 		if c.runner.Report != nil {
 			run := c.run

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/notify"
 )
 
 // agent installs an agent whose program is a shell script.
@@ -89,6 +91,33 @@ func TestAgentEnvironment(t *testing.T) {
 	run, err = r.now("bound", job.RunOptions{})
 	if lines = r.printed(run.ID); err != nil || !has("MARK="+r.home) || has("OTHER=1") {
 		t.Errorf("env_passthrough: %q, %v", lines, err)
+	}
+}
+
+// TestTheProgramsOwnPATH: a bare command is looked up in the PATH that the program gets.
+func TestTheProgramsOwnPATH(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.write("tools/own-tool", "#!/bin/sh\necho \"$PATH\"\n", 0o755)
+	path := filepath.Join(r.home, "tools") + ":" + os.Getenv("PATH")
+	r.write("agents/tooled/agent.toml", "[agent]\nname = \"tooled\"\n[run]\ncommand = \"own-tool\"\n[env]\nextra = { PATH = \""+path+"\" }\n"+hourly, 0o644)
+	r.open()
+	run, err := r.now("tooled", job.RunOptions{Attempts: 1})
+	if err != nil || run.Status != job.Succeeded || !slices.Contains(r.printed(run.ID), path) {
+		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// TestANotifierThatCannotBeUsed: the warning has the fix, also for a notifier that is a plugin.
+func TestANotifierThatCannotBeUsed(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.agent("told", "true", "[[notifiers]]\ndriver = \"plugin\"\nname = \"echoes\"\nconfig = { to = \"${UNSET}\" }\n"+hourly)
+	r.open()
+	var log strings.Builder
+	teller := job.NewReporter(job.ReporterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Notify: notify.Options{Lookup: func(string) (string, bool) { return "", false }}})
+	teller.Routes(&job.Report{Notice: job.Notice{Event: job.Success}, Manifest: r.loaded.Manifests[0], Run: &job.Run{}})
+	if !strings.Contains(log.String(), `fix="write UNSET = `) {
+		t.Error(log.String())
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 // time only.
 //
 // A schedule that lists all 24 hours means minutes of every hour, not times of day. It runs in both
-// passes of a repeated hour and does not run extra after a gap, so that "every ten minutes" stays
-// that. Daylight saving does not affect an interval.
+// passes of a repeated hour, and does not run an extra time after a gap. So a schedule of every ten
+// minutes runs every ten minutes on these days too. Daylight saving does not affect an interval.
 type Schedule struct {
 	ID   string
 	Type ScheduleType
@@ -62,9 +62,10 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return t.next(after)
 }
 
-// Due returns the tick that is due: the latest one after last and not after now. last is the last
-// tick that was handled, or the time at which the schedule was first seen. If a machine slept
-// through several ticks, they are one run. If last is zero, nothing is due.
+// Due returns the tick that is due: the latest tick after the instant last, up to the instant now.
+// last is the tick that was handled most recently, or the time at which the schedule was first
+// seen. If a machine slept through several ticks, they are one run. If last is zero, nothing is
+// due.
 func (s *Schedule) Due(last, now time.Time) (tick time.Time, ok bool) {
 	if last.IsZero() {
 		return time.Time{}, false

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,10 +68,7 @@ func (s *Store) parts(ctx context.Context) (*parts, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
-	p := parts{judge: &lease.Judge{TTL: 3 * s.beat}, log: s.Logger}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
-	}
+	p := parts{judge: &lease.Judge{TTL: 3 * s.beat}, log: cmp.Or(s.Logger, slog.New(slog.DiscardHandler))}
 	var err error
 	if p.states, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_states"}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)

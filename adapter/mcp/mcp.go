@@ -3,6 +3,7 @@ package mcp
 //lint:file-ignore SA1019 Clients of the revisions before 2026-07-28 have logging, sampling and roots, and no other way to do the same.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,10 +102,7 @@ type Server struct {
 
 // New returns a server with what the host offers. Close ends it.
 func New(o Options) *Server {
-	s := &Server{options: o, log: o.Logger, changes: make(chan hostChange, 64)}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s := &Server{options: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), changes: make(chan hostChange, 64)}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "patchbay", Title: "Patchbay", Version: o.Version}, &sdk.ServerOptions{
 		Instructions:       "Tools of the plugins that are installed in Patchbay.",
 		Capabilities:       capabilities(),

@@ -69,7 +69,7 @@ func (s *Server) sync(n hostChange) {
 	for _, t := range s.options.Host.Tools() {
 		definition := definitionOf(t)
 		now[Tools][t.Name] = definition
-		add[Tools] = append(add[Tools], s.ifNew(Tools, t.Name, definition, n, func() error { return s.addTool(t.Name, definition) }))
+		add[Tools] = append(add[Tools], s.ifNew(Tools, t.Name, definition, n, func() error { return s.addTool(definition) }))
 	}
 	for _, o := range s.options.Host.Offers() {
 		if now[o.Kind] == nil {
@@ -155,7 +155,7 @@ func definitionOf(t adapter.Tool) []byte {
 	}.JSON()
 }
 
-func (s *Server) addTool(name string, definition []byte) error {
+func (s *Server) addTool(definition []byte) error {
 	var t sdk.Tool
 	if err := json.Unmarshal(definition, &t); err != nil {
 		return err

@@ -106,6 +106,36 @@ func TestPluginsThatAreSlowToStopAreNamedAfterCtrlC(t *testing.T) {
 	}
 }
 
+// TestRunShowsWhatItWaitsFor: while a plugin handles an event of `patchbay run`, or is slow to
+// stop, the terminal names it. What the program has printed without a line end stays on the screen.
+func TestRunShowsWhatItWaitsFor(t *testing.T) {
+	home := t.TempDir()
+	write(t, home, ".local/share/mine/plugins/slow/mine-plugin.toml", "[plugin]\nname = \"slow\"\nversion = \"1\"\ndescription = \"d\"\nauthor = \"a\"\nprotocol_version = \"1.0.0\"\n"+
+		"[[hooks]]\ncommand = \"*\"\nstage = \"preexec\"\nmode = \"transform\"\ntimeout = \"60s\"\n[[hooks]]\ncommand = \"*\"\nstage = \"notify\"\nmode = \"notify\"\ntimeout = \"60s\"\n")
+	program := filepath.Join(home, ".local/share/mine/plugins/slow/mine-plugin-slow")
+	write(t, home, ".local/share/mine/plugins/slow/mine-plugin-slow", `#!/bin/sh
+read -r call
+case $call in
+*preexec*) file=before ;;
+*notify*) file=after ;;
+*shutdown*) file=end ;;
+*) exit ;;
+esac
+until [ -e "$HOME/$file" ]; do sleep 0.05; done
+`)
+	if err := os.Chmod(program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	term := atPatchbay(t, home, "run", "--", "printf", "unfinished")
+	term.shows("waiting for slow (command.before)")
+	write(t, home, "before", "")
+	term.shows("unfinished\nwaiting for slow (command.done)")
+	write(t, home, "after", "")
+	term.shows("unfinished\nstopping slow")
+	write(t, home, "end", "")
+	term.ended()
+}
+
 // TestSlowCallsAreShown: while a plugin handles an event, a line on the terminal says what the
 // command waits for.
 func TestSlowCallsAreShown(t *testing.T) {

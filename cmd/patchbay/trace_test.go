@@ -30,13 +30,18 @@ done
 `
 
 // TestTracesOfADaemon lists a daemon's traces while it runs and after its end. A collector gets
-// them as they happen, and once more by an export, with the same ids.
+// them as they happen, and once more by an export, with the same ids, and without the secret that a
+// plugin repeats.
 func TestTracesOfADaemon(t *testing.T) {
 	plugtest.NeedTool(t, "bash")
 	live, later := otlptest.New(t), otlptest.New(t)
 	home := t.TempDir()
 	write(t, home, ".config/patchbay/config.toml", fmt.Sprintf("[telemetry]\notlp = %q\n", live.URL))
-	write(t, home, ".local/scaffold/plugins/louder", louder)
+	write(t, home, ".config/patchbay/secrets.toml", `KEY = "planted-key"`)
+	if err := os.Chmod(filepath.Join(home, ".config/patchbay/secrets.toml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, home, ".local/scaffold/plugins/louder", strings.Replace(louder, "no object", "planted-key", 1))
 	if err := os.Chmod(filepath.Join(home, ".local/scaffold/plugins/louder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +74,9 @@ func TestTracesOfADaemon(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	wantSameSpans(t, live.Spans(), later.Spans())
+	if text := fmt.Sprintf("%+v", live.Spans()); strings.Contains(text, "planted") || !strings.Contains(text, "[secret]") {
+		t.Errorf("exported %s", text)
+	}
 }
 
 type listedTrace struct {

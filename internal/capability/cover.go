@@ -2,9 +2,9 @@ package capability
 
 import "slices"
 
-// Covers reports whether a grant of c allows everything that o allows. A path covers only itself:
+// covers reports whether a grant of c allows everything that o allows. A path covers only itself:
 // /a does not cover /a/b, which may be a link that leads elsewhere.
-func (c Capability) Covers(o Capability) bool {
+func (c Capability) covers(o Capability) bool {
 	switch o.Kind {
 	case NetNone:
 		return true
@@ -42,5 +42,5 @@ func covered(c Capability, by []Capability) bool {
 	if c.Kind == NetNone {
 		return true // it allows nothing
 	}
-	return slices.ContainsFunc(by, func(g Capability) bool { return g.Covers(c) })
+	return slices.ContainsFunc(by, func(g Capability) bool { return g.covers(c) })
 }

@@ -65,7 +65,7 @@ other programs (sh, sudo, env, xargs, python and so on) are refused.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.addApproval(args) },
 	}
-	cmd.Flags().SetInterspersed(false) // options after the first word belong to the prefix
+	passesWordsOn(cmd) // options after the first word belong to the prefix
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -38,7 +39,7 @@ print its result. --params takes the parameters, a JSON object: the JSON itself,
 			return a.runCall(cmd.Context(), args[0], args[1], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters, as `JSON|@FILE|-`: a JSON object, a file that contains one, or - for stdin (default {})")
+	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters, `JSON|@FILE|-`: an object, a FILE that contains one, or - for stdin (default {})")
 	return cmd
 }
 
@@ -68,7 +69,7 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 		if err != nil {
 			return err
 		}
-		return render.JSON(a.out, orNull(result), a.screen())
+		return render.JSON(a.out, dialect.OrNull(result), a.screen())
 	})
 }
 
@@ -84,24 +85,17 @@ func checkMethod(host *pluginhost.Host, plugin, method string) error {
 	}
 	if len(p.Methods) == 0 {
 		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, pluginhost.ErrNotFound),
-			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
+			fmt.Sprintf("`patchbay plugin info %s` lists what it has", program.Quote(p.Name)))
 	}
 	return withFix(fmt.Errorf("plugin %s: method %s: %w: it has %s", p.Name, method, pluginhost.ErrNotFound, excerpt.Of(strings.Join(p.Methods, ", "), 400)),
-		suggestName(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
+		suggestName(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", program.Quote(p.Name))))
 }
 
 func newCallJSON(plugin, method string, result json.RawMessage, err error) callJSON {
-	out := callJSON{Plugin: plugin, Method: method, Result: orNull(result)}
+	out := callJSON{Plugin: plugin, Method: method, Result: dialect.OrNull(result)}
 	if err != nil {
 		text := err.Error()
-		out.Error, out.Result = &text, orNull(nil)
+		out.Error, out.Result = &text, dialect.OrNull(nil)
 	}
 	return out
-}
-
-func orNull(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return json.RawMessage("null")
-	}
-	return raw
 }

@@ -50,7 +50,7 @@ as soon as it is done.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "the payload, as `JSON|@FILE|-`: a JSON object, a file that contains one, or - for stdin (default {})")
+	f.StringVar(&opts.data, "data", "", "the payload, `JSON|@FILE|-`: an object, a FILE that contains one, or - for stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
 	f.StringVar(&opts.events, "events", "", "fire the events in `FILE|-`, one JSON object on each line; - is stdin")
 	f.BoolVar(&opts.list, "list", false, "list the points")
@@ -91,8 +91,8 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	}
 	return a.withHost(ctx, needPoints(point), func(host *pluginhost.Host) error {
 		data := a.withPlace(host, point, data)
-		end := a.waiting("waiting for the plugins at " + string(point))
-		out, err := host.Fire(ctx, point, data)
+		fire, end := a.waitingAt(ctx, point)
+		out, err := host.Fire(fire, point, data)
 		end()
 		if out == nil {
 			return err

@@ -9,39 +9,49 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // foreignWord returns the index of the first word of a command line that is not one of our
 // commands, and so may be a plugin: patchbay PLUGIN COMMAND [ARG…]. It returns -1 if there is none.
 func foreignWord(root *cobra.Command, args []string) int {
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		switch {
-		case word == "--":
-			return -1
-		case strings.HasPrefix(word, "-"):
-			if takesValue(root, word) {
-				i++
-			}
-		case word == "help" || word == "completion" || strings.HasPrefix(word, "__"): // Cobra adds these later
-			return -1
-		case slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) }):
-			return -1
-		default:
+	i := firstWord(root.PersistentFlags(), args)
+	if i < 0 {
+		return -1
+	}
+	word := args[i]
+	switch {
+	case word == "help" || word == "completion" || strings.HasPrefix(word, "__"): // Cobra adds these later
+		return -1
+	case slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) }):
+		return -1
+	}
+	return i
+}
+
+// firstWord returns the index of the first word that is neither a flag nor the value of a flag, or
+// -1 if there is none before "--".
+func firstWord(flags *pflag.FlagSet, args []string) int {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		switch word := args[i]; {
+		case !strings.HasPrefix(word, "-"):
 			return i
+		case takesValue(flags, word):
+			i++
 		}
 	}
 	return -1
 }
 
-// takesValue reports whether a word is a global flag whose value is the next word.
-func takesValue(root *cobra.Command, word string) bool {
-	f := root.PersistentFlags().Lookup(strings.TrimLeft(word, "-"))
+// takesValue reports whether a word is a flag whose value is the next word.
+func takesValue(flags *pflag.FlagSet, word string) bool {
+	f := flags.Lookup(strings.TrimLeft(word, "-"))
 	return f != nil && f.NoOptDefVal == ""
 }
 
@@ -55,6 +65,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	return a.withForeign(ctx, name, func(host *pluginhost.Host) error {
 		return a.runPluginCommand(ctx, host, name, rest)
 	}, func(others []string) error {
+		a.flags.json = asksForJSON(args) // the words are not passed on
 		return unknownCommand(root, name, others)
 	})
 }
@@ -85,7 +96,7 @@ func (a *app) withForeign(ctx context.Context, name string, found func(*pluginho
 			return found(host)
 		case fault != nil:
 			return withFix(fmt.Errorf("plugin %s is broken, so its commands are unknown: %w", name, fault),
-				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
+				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", program.Quote(name)))
 		case idle:
 			return noCommands(name)
 		}
@@ -96,7 +107,7 @@ func (a *app) withForeign(ctx context.Context, name string, found func(*pluginho
 // noCommands returns the error for a plugin without commands.
 func noCommands(plugin string) error {
 	return &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s has no commands of its own", plugin),
-		fix: fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin)}
+		fix: fmt.Sprintf("`patchbay plugin info %s` lists what it has", program.Quote(plugin))}
 }
 
 // noPluginCommand returns the error for a command that a plugin, called by a name, does not have.

@@ -118,8 +118,8 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 		return err
 	}
 	err = a.showRun(run)
-	if rest := s.Retry.MaxRetries - run.Most; run.Status == job.GivenUp && f.attempts == "" && !f.once && rest > 0 {
-		err = moreAttempts(err, agent, f.schedule, s.Retry.MaxRetries)
+	if rest := s.Retry.Attempts - run.Most; run.Status == job.GivenUp && f.attempts == "" && !f.once && rest > 0 {
+		err = moreAttempts(err, agent, f.schedule, s.Retry.Attempts)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/plugininstall"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
@@ -264,7 +265,7 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 		a.printf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
 	}
 	if len(p.Withheld) > 0 {
-		a.printf("  %s\n", o.Paint(render.StyleYellow, "it also asks for capabilities that it does not get until `patchbay plugin trust "+p.Name+"`: "+strings.Join(p.Withheld, ", ")))
+		a.printf("  %s\n", o.Paint(render.StyleYellow, "it also asks for capabilities that it does not get until `patchbay plugin trust "+program.Quote(p.Name)+"`: "+strings.Join(p.Withheld, ", ")))
 	}
 	for _, n := range p.Notes {
 		a.printf("  %s\n", o.Paint(render.StyleYellow, n))

@@ -37,7 +37,8 @@ func newRunCommand(a *app) *cobra.Command {
 output (command.after). They are told when it has ended (command.done).
 
 The program gets your terminal, your signals and your stdin. Its output is shown
-as it comes, unless a plugin wants to transform it.`,
+as it comes, unless a plugin wants to transform it. A terminal shows which
+plugins the command waits for.`,
 		Example: `  patchbay run -- git commit -m 'tidy up'
   patchbay run make test`,
 		Annotations: exits(exit{exitOK, "the program succeeded; any other exit code of the program is passed on"},
@@ -48,11 +49,14 @@ as it comes, unless a plugin wants to transform it.`,
 			if len(args) == 0 {
 				return usage("usage: "+cmd.UseLine(), "%s: missing PROGRAM", cmd.CommandPath())
 			}
+			if args[0] == "" {
+				return usage("name a program; a variable of the shell may be empty", "%s: PROGRAM is empty", cmd.CommandPath())
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runRun(cmd.Context(), args) },
 	}
-	cmd.Flags().SetInterspersed(false) // flags after PROGRAM belong to the program
+	passesWordsOn(cmd) // flags after PROGRAM belong to the program
 	return cmd
 }
 
@@ -62,7 +66,7 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 		group := proc.NewGroup(a.logger())
 		defer group.Close()
 		p := &wrapped{app: a, path: args[0], group: group}
-		err := (&command.Pipeline{Host: host, Fired: a.warnOfFlags}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
+		err := (&command.Pipeline{Host: waitedHost{host, a}, Fired: p.see}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
 		if err == nil && p.code != 0 {
 			return &programExit{code: p.code}
 		}
@@ -70,18 +74,18 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 	})
 }
 
-// warnOfFlags warns of plugins that set flags. The flags of a wrapped program are among its
-// arguments, so such a change has no effect.
-func (a *app) warnOfFlags(out *hook.Outcome) {
-	for i := range out.Steps {
-		s := &out.Steps[i]
-		for _, c := range s.Diff() {
-			if strings.HasPrefix(c.Path, "/flags") && out.Point != hook.CommandAfter {
-				a.logger().Warn("the plugin sets flags, which have no effect under patchbay run; it must change args instead",
-					"plugin", s.Plugin, "flag", strings.TrimPrefix(strings.TrimPrefix(c.Path, "/flags"), "/"), "hook", s.Hook)
-			}
-		}
-	}
+// A waitedHost is a host that shows which plugins an event waits for. No event is fired while the
+// program has the terminal.
+type waitedHost struct {
+	*pluginhost.Host
+	app *app
+}
+
+// Fire fires an event.
+func (h waitedHost) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
+	ctx, end := h.app.waitingAt(ctx, point)
+	defer end()
+	return h.Host.Fire(ctx, point, payload)
 }
 
 // programExit is the exit code of a program that ran, or the code of a shell for a program that
@@ -111,6 +115,8 @@ type wrapped struct {
 	tie   func()         // from now on, the end of the command's context ends the stages
 	untie func() bool    // undoes tie; false: the context has ended
 	over  func() bool    // reports whether the context has ended
+
+	renamer string // the plugin that last changed the command's name; "": none did
 }
 
 // programResult is the result of a program, as plugins see it.
@@ -118,6 +124,26 @@ type programResult struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	ExitCode int    `json:"exit_code"`
+}
+
+// see notes which plugin changed the name of the command. It warns of plugins that set flags: those
+// of a wrapped program are among its arguments, so such a change has no effect.
+func (w *wrapped) see(out *hook.Outcome) {
+	if out.Point == hook.CommandAfter {
+		return
+	}
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		for _, c := range s.Diff() {
+			if c.Path == "/command" {
+				w.renamer = s.Plugin
+			}
+			if flag, ok := strings.CutPrefix(c.Path, "/flags"); ok {
+				w.logger().Warn("the plugin sets flags, which have no effect under patchbay run; it must change args instead",
+					"plugin", s.Plugin, "flag", strings.TrimPrefix(flag, "/"), "hook", s.Hook)
+			}
+		}
+	}
 }
 
 // Parse does not change the arguments. A signal ends the stages before and after the program. While
@@ -160,7 +186,7 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 		err = closeErr
 	}
 	if err != nil {
-		return nil, w.noProgram(err)
+		return nil, w.noProgram(c, err)
 	}
 	w.code = exit.ShellCode()
 	w.ran = &programResult{ExitCode: w.code}
@@ -189,14 +215,19 @@ func (w *wrapped) program(c command.Command) string {
 }
 
 // noProgram turns the error of a program that did not start into a shell's exit code. The program
-// is no plugin, so the fix does not speak of one.
-func (w *wrapped) noProgram(err error) error {
+// is no plugin, so the fix does not speak of one. If a plugin has named the program, the error says
+// so.
+func (w *wrapped) noProgram(c command.Command, err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
 		return err
 	}
 	fix := strings.NewReplacer("reinstall the plugin", "check the path, or reinstall the program", "the plugin", "the program").Replace(start.Fix)
-	err = &problem{err: &program.StartError{Path: start.Path, Why: start.Why, Err: start.Err}, fix: fix}
+	err = &program.StartError{Path: start.Path, Why: start.Why, Err: start.Err}
+	if w.program(c) != w.path {
+		err = fmt.Errorf("plugin %s replaced %s: %w", w.renamer, w.path, err)
+	}
+	err = &problem{err: err, fix: fix}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &programExit{exitNoProgram, err}

@@ -123,8 +123,8 @@ func (c *conversation) Send(ctx context.Context, text string, observe func(chat.
 }
 
 // Shell runs a command of the user.
-func (c *conversation) Shell(ctx context.Context, line string) (string, error) {
-	output, err := c.core.Shell(ctx, daemon.ShellRequest{Session: c.Session(), Line: line, Plugins: c.plugins})
+func (c *conversation) Shell(ctx context.Context, line string, progress func(string)) (string, error) {
+	output, err := c.core.Shell(ctx, daemon.ShellRequest{Session: c.Session(), Line: line, Plugins: c.plugins, Progress: progress})
 	if fix := fixOf(err); err != nil && fix != "" {
 		err = fmt.Errorf("%w\n%s", err, fix)
 	}

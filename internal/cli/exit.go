@@ -19,6 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -154,8 +155,8 @@ func fixOf(err error) string {
 	if c, ok := errors.AsType[*config.Error](err); ok {
 		return onlyFix(c)
 	}
-	if e, ok := errors.AsType[fixer](err); ok {
-		return joinFixes(e.Fix(), withoutPluginFix(err))
+	if fix := fixes.Of(err); fix != "" {
+		return joinFixes(fix, withoutPluginFix(err))
 	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
@@ -208,12 +209,6 @@ func fileFix(err error) string {
 	return ""
 }
 
-// A fixer is an error that knows its fix. Its text ends with the fix.
-type fixer interface {
-	error
-	Fix() string
-}
-
 // visiblePart returns the innermost directory above a path that can be seen, quoted and after a
 // space. The rights of this directory are the likely reason why the path cannot be used. For a
 // relative path it returns "", because the path may be relative to another directory than ours.
@@ -244,7 +239,7 @@ func crashFix(e *hook.Error) string {
 	if strings.Contains(strings.TrimSpace(e.Stderr), "\n") {
 		return "run the command again with -v to see all that the plugin wrote to stderr"
 	}
-	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", e.Plugin)
+	return fmt.Sprintf("`patchbay plugin test %s` tries it with other calls", program.Quote(e.Plugin))
 }
 
 // withoutPluginFix returns how to go on without a plugin that cannot be called, if that ended an
@@ -366,23 +361,17 @@ func message(k kind, err error) string {
 		case !slices.ContainsFunc(c.Problems, func(p config.Problem) bool { return filepath.Base(p.File) != "agent.toml" }):
 			what = "the manifest of the agent"
 		}
-		text := c.Error()
-		if fix := onlyFix(c); fix != "" {
-			text = strings.TrimSuffix(text, "; "+fix) // the fix is printed after it
-		}
+		text := fixes.Without(c.Error(), onlyFix(c)) // the fix is printed after it
 		return what + " has " + render.Count(len(c.Problems), "problem") + "\n" + text
 	}
-	text := err.Error()
-	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {
-		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is printed after it
+	text := err.Error() // likewise
+	if start, ok := errors.AsType[*program.StartError](err); ok {
+		text = fixes.Without(text, start.Fix)
 	}
-	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
-		text = strings.TrimSuffix(text, "; "+m.Fix) // likewise
+	if m, ok := errors.AsType[*model.Error](err); ok {
+		text = fixes.Without(text, m.Fix)
 	}
-	if e, ok := errors.AsType[fixer](err); ok {
-		text = strings.TrimSuffix(text, "; "+e.Fix()) // likewise
-	}
-	return text
+	return fixes.Without(text, fixes.Of(err))
 }
 
 func indentRest(text, indent string) string { return strings.ReplaceAll(text, "\n", "\n"+indent) }

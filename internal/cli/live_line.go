@@ -2,11 +2,15 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
 // A liveLine is the last line on the user's terminal. It is drawn over itself, and removed when
@@ -42,10 +46,22 @@ func (l *liveLine) set(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text = render.Cut(render.Line(text), l.app.columns()-1)
-	if text != l.shown {
-		l.shown = text
-		_, _ = io.WriteString(l.app.Err, l.drawn())
+	if text == l.shown {
+		return
 	}
+	before := ""
+	if l.shown == "" {
+		before = l.pastUnfinished()
+	}
+	l.shown = text
+	_, _ = io.WriteString(l.app.Err, before+l.drawn())
+}
+
+// pastUnfinished returns the bytes that move past a line that a program or a plugin has printed
+// without its end, so that it stays on the screen. It is one space for each column: they reach into
+// the next line only if the cursor is not at the beginning of a line.
+func (l *liveLine) pastUnfinished() string {
+	return strings.Repeat(" ", l.app.errScreen().Width) // 0: the terminal does not say how wide it is
 }
 
 // drawn returns the bytes that draw the line. l.mu is held.
@@ -116,6 +132,16 @@ func (a *app) waiting(what string) (end func()) {
 	w := &waitLine{line: a.line()}
 	w.begin(what)
 	return w.end
+}
+
+// waitingAt shows that the command waits for the plugins at a point, until end is called. Events
+// that are fired with the context that it returns name the plugin that has not answered for a
+// second.
+func (a *app) waitingAt(ctx context.Context, point hook.Point) (fire context.Context, end func()) {
+	calls := &hook.Calls{}
+	w := &waitLine{line: a.line(), slow: func() string { return tui.SlowPlugin(calls) }}
+	w.begin("waiting for the plugins at " + string(point))
+	return hook.WithCalls(ctx, calls), w.end
 }
 
 // tick draws the line, and again after each slowWork.

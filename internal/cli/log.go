@@ -34,15 +34,15 @@ func longLog(file *os.File) *logStyle {
 
 // logger returns a logger for stderr. It shows warnings, and with -v everything.
 func (a *app) logger() *slog.Logger {
-	h := &logHandler{sink: &logSink{w: a.errLines()}, level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
+	store := a.pluginLog()
+	h := &logHandler{sink: newSink(a.errLines(), store), level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
 	if a.ErrTTY {
 		h.width = a.ErrWidth
 	}
-	store := a.pluginLog()
 	if a.log != nil {
 		h.level, h.times = a.log.level, a.log.times
 		if a.log.file != nil {
-			h.sink, h.screen, h.width = newFileSink(a.log.file, store), render.Options{}, nil
+			h.sink, h.screen, h.width = newSink(a.log.file, store), render.Options{}, nil
 		}
 	}
 	if a.flags.verbose {
@@ -51,7 +51,7 @@ func (a *app) logger() *slog.Logger {
 	var all slog.Handler = h
 	if a.log != nil && a.log.also != nil {
 		kept := *h
-		kept.sink, kept.screen, kept.width, kept.noStderr = newFileSink(a.log.also, store), render.Options{}, nil, true
+		kept.sink, kept.screen, kept.width, kept.noStderr = newSink(a.log.also, store), render.Options{}, nil, true
 		all = slog.NewMultiHandler(h, &kept)
 	}
 	if store != nil {
@@ -120,9 +120,9 @@ type logSink struct {
 	told  map[string]bool          // the plugins and errors of records with [dialect.EachHookKey]
 }
 
-// newFileSink returns a sink for a file, from which the same secrets are removed as from the logs
-// of plugins.
-func newFileSink(w io.Writer, plugins *pluginlog.Store) *logSink {
+// newSink returns a sink from which the same secrets are removed as from the logs of plugins. What
+// is written to stderr may be stored too, as it is for a service.
+func newSink(w io.Writer, plugins *pluginlog.Store) *logSink {
 	s := &logSink{w: w}
 	if plugins != nil {
 		s.clean = plugins.Clean

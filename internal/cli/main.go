@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -67,8 +68,8 @@ func Main(ctx context.Context, args []string, std IO) int {
 
 // main runs the command line under the watchdog.
 func (a *app) main(ctx context.Context, args []string) int {
-	a.flags.json = asksForJSON(args)
 	root := newRootCommand(a)
+	a.flags.json = asksForJSON(ownWords(root, args))
 	if i := foreignWord(root, args); i >= 0 {
 		return a.report(ctx, a.runForeign(ctx, root, args, i))
 	}
@@ -114,6 +115,35 @@ func asksForJSON(args []string) bool {
 		args = args[:i]
 	}
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// ownWords returns the words of a command line that may be flags of ours. The others belong to a
+// plugin's command, or to the program of `patchbay run`.
+func ownWords(root *cobra.Command, args []string) []string {
+	if i := foreignWord(root, args); i >= 0 {
+		if i+1 < len(args) && args[i+1] == "--json" { // before the plugin's command the flag is ours
+			i++
+		}
+		return args[:i+1]
+	}
+	cmd, rest, err := root.Find(args)
+	if err != nil || cmd.Annotations[flagsFirst] == "" {
+		return args
+	}
+	if i := firstWord(root.PersistentFlags(), rest); i >= 0 { // these commands have no flags of their own with values
+		return rest[:i]
+	}
+	return rest
+}
+
+// flagsFirst marks a command whose flags come before its first argument, and which passes on all
+// words after that.
+const flagsFirst = "flags first"
+
+// passesWordsOn makes a command take its flags only before its first argument.
+func passesWordsOn(cmd *cobra.Command) {
+	cmd.Flags().SetInterspersed(false)
+	cmd.Annotations[flagsFirst] = "true"
 }
 
 // screen returns how results are drawn.

@@ -73,12 +73,11 @@ func newRootCommand(a *app) *cobra.Command {
 
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.BoolVar(&a.flags.json, "json", a.flags.json, "print the result, and errors, as JSON")
+	f.BoolVar(&a.flags.json, "json", false, "print the result, and errors, as JSON")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show what plugins write to stderr, and debug messages")
 	f.StringVar(&a.flags.config, "config", "", "read the configuration from `FILE` instead of config.toml (see patchbay config path)")
 	f.StringVar(&a.flags.dir, "dir", "", "work in the directory `DIR` instead of the current one")
 	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "use only plugins of this `DIALECT` (may be repeated)")
-	f.Lookup("json").DefValue = "false" // the help must not show --json of this command line as the default
 }
 
 // firstCommands lists the most useful commands.

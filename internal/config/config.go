@@ -43,7 +43,7 @@ type Sandbox string
 // The values of `sandbox`.
 const (
 	SandboxKaged    Sandbox = "kaged"    // kaged manifests
-	SandboxDeclared Sandbox = "declared" // mine and dotagent declarations too
+	SandboxDeclared Sandbox = "declared" // also mine manifests, and the [security] of scheduled agents
 	SandboxOff      Sandbox = "off"      // none
 )
 

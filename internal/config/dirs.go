@@ -9,7 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/homedirs"
 )
 
-// Dirs says where the files of Patchbay are. All paths are absolute.
+// Dirs says where the files of Patchbay are. All paths are absolute, except ConfigFile after
+// [Dirs.WithConfig].
 type Dirs struct {
 	Home   string // the user's home; "" if there is none and $PATCHBAY_HOME is set
 	Config string // files that the operator writes
@@ -49,7 +50,8 @@ func (d Dirs) withLock(file string) Dirs {
 	return d
 }
 
-// WithConfig returns the directories for another configuration file. The lock is beside that file.
+// WithConfig returns the directories for another configuration file. ConfigFile is then the given
+// path, which may be relative, for messages. The lock is beside that file.
 func (d Dirs) WithConfig(file string) (Dirs, error) {
 	if file == "" {
 		return d, nil

@@ -84,7 +84,7 @@ func TestLocate(t *testing.T) {
 }
 
 func TestLocateWithoutHome(t *testing.T) {
-	for _, env := range []map[string]string{{}, {"PATCHBAY_HOME": "~/p"}} {
+	for _, env := range []map[string]string{{}, {"PATCHBAY_HOME": "~/p"}, {"HOME": "h"}, {"HOME": "h", "PATCHBAY_HOME": "~/p"}} {
 		_, err := Locate(func(name string) string { return env[name] }, "linux")
 		if !errors.Is(err, ErrNoHome) || !strings.Contains(err.Error(), "set $HOME") {
 			t.Errorf("%v: got %v", env, err)

@@ -24,9 +24,9 @@ func Sections() []Section {
 	return []Section{
 		{Keys: []Key{
 			{Name: "trust", Default: `"record"`,
-				Doc: `How to treat plugins that are not in patchbay.lock, or have changed: "record" (warn) or "locked" (do not start them).`},
+				Doc: `New or changed plugins: "record" (record new ones in patchbay.lock, warn of changed ones) or "locked" (start neither).`},
 			{Name: "sandbox", Default: `"kaged"`,
-				Doc: `Which plugins are confined to their declared capabilities: "kaged", "declared" (mine and dotagent too) or "off" (none).`},
+				Doc: `Whose declared capabilities are enforced: "kaged", "declared" (mine and scheduled agents too) or "off" (none).`},
 		}},
 		modelSection(),
 		{Name: "chat", Doc: "The agent.", Keys: []Key{
@@ -43,7 +43,7 @@ func Sections() []Section {
 				Doc: "The token that every client must send; required for any address but loopback. Then run chmod 600 on this file."},
 		}},
 		{Name: "jobs", Doc: "Scheduled agents.", Keys: []Key{
-			{Name: "dirs", Otherwise: "agents/ beside this file, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
+			{Name: "dirs", Otherwise: "agents/ in the configuration directory, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
 				Doc: "Where Patchbay looks for agents: each of these directories has one directory for each agent."},
 		}},
 		{Name: "telemetry", Doc: "Traces for an OpenTelemetry collector.", Keys: []Key{
@@ -99,7 +99,7 @@ func pluginSection() Section {
 		{Name: "timeout", Otherwise: "set by the dialect", Example: `"5s"`, Doc: "How long a hook may take."},
 		{Name: "tool_timeout", Otherwise: "set by the dialect", Example: `"2m"`, Doc: "How long a tool or method may take."},
 		{Name: "standby", Default: `0`, Doc: "mine and dotagent: how many processes are started ahead and wait for their call."},
-		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list."},
+		{Name: "env", Otherwise: "the dialect's own list", Example: `["GIT_*"]`, Doc: "Variables that are passed on in addition to the dialect's own list; for dotagent, instead of all."},
 		{Name: "on_failure", Otherwise: "the failure table", Example: `"skip"`, Doc: `What its failure does to an event: "skip", "abort" or "deny".`},
 		{Name: "messages", Default: `"list"`, Doc: `kaged: how hooks get transcripts, as a "list" of messages or as one "text".`},
 		{Name: "config", Otherwise: "the plugin's own defaults", Example: `{ branch = "main" }`, Doc: "The plugin's configuration, checked against its schema."},

@@ -107,8 +107,8 @@ func reportOtherKeys(t *document.Table, allowed string) {
 // ParseConfig parses the text of a config.toml.
 func ParseConfig(path string, data []byte) (*Config, error) { return parseConfig(path, data) }
 
-// Over merges two tables. Nested tables are merged; every other value of above replaces that of
-// below.
+// Over merges two tables, and their nested tables. Any other value in the table above replaces the
+// one in the table below.
 func Over(below, above map[string]any) map[string]any {
 	if below == nil || above == nil {
 		if above == nil {

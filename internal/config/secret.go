@@ -8,6 +8,31 @@ import (
 
 const redacted = "[secret]"
 
+// masked gives a type that embeds it the methods by which its value is printed, logged and
+// marshalled: each shows "[secret]".
+type masked struct{}
+
+// String returns "[secret]".
+func (masked) String() string { return redacted }
+
+// GoString hides the value from %#v.
+func (masked) GoString() string { return redacted }
+
+// Format hides the value from every verb, also from wrong ones, for which fmt shows the value.
+func (masked) Format(f fmt.State, _ rune) {
+	// A fmt.State that cannot be written to has nowhere to report it.
+	_, _ = io.WriteString(f, redacted)
+}
+
+// LogValue hides the value from log/slog.
+func (masked) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON hides the value from JSON.
+func (masked) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// MarshalText hides the value from TOML, YAML and flags.
+func (masked) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
 // A Secret is a text that must not be shown. Printing, logging and marshalling it gives "[secret]";
 // only Reveal returns the text. The zero value is the empty text.
 //
@@ -15,6 +40,7 @@ const redacted = "[secret]"
 // struct, and go-toml every kind of string, both without calling the methods of Secret. With a
 // pointer, neither of them shows the text.
 type Secret struct {
+	masked
 	text *string
 }
 
@@ -37,30 +63,10 @@ func (s Secret) Reveal() string {
 // Empty reports whether the text is empty.
 func (s Secret) Empty() bool { return s.text == nil }
 
-// String hides the secret.
-func (s Secret) String() string { return redacted }
-
-// GoString hides the secret from %#v.
-func (s Secret) GoString() string { return redacted }
-
-// Format hides the secret from every verb, also from wrong ones, for which fmt shows the value.
-func (s Secret) Format(f fmt.State, _ rune) {
-	// A fmt.State that cannot be written to has nowhere to report it.
-	_, _ = io.WriteString(f, redacted)
-}
-
-// LogValue hides the secret from log/slog.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalJSON hides the secret.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
-
-// MarshalText hides the secret from TOML, YAML and flags.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
-
 // SystemConfig is the [plugins.NAME] table of the secrets file: a kaged plugin's system_config. It
 // is hidden in the same way as a [Secret].
 type SystemConfig struct {
+	masked
 	values func() map[string]any // a function, because fmt follows a pointer to a map; nil: no table
 }
 
@@ -71,23 +77,3 @@ func (c SystemConfig) Reveal() map[string]any {
 	}
 	return c.values()
 }
-
-// String hides the table.
-func (c SystemConfig) String() string { return redacted }
-
-// GoString hides the table from %#v.
-func (c SystemConfig) GoString() string { return redacted }
-
-// Format hides the table from every verb.
-func (c SystemConfig) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, redacted)
-}
-
-// LogValue hides the table from log/slog.
-func (c SystemConfig) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalJSON hides the table.
-func (c SystemConfig) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
-
-// MarshalText hides the table from TOML, YAML and flags.
-func (c SystemConfig) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -204,7 +204,7 @@ func (s *dotagentSuite) infoName(t *trial) {
 }
 
 func (s *dotagentSuite) infoFields(t *trial) {
-	if v := s.info.Get("version"); !dialect.Missing(v) && v[0] != '"' {
+	if v := s.info.Get("version"); !rawjson.Missing(v) && v[0] != '"' {
 		t.failf("version is not a string: %s", shown(v))
 	}
 	platforms, err := stringList(s.info.Get("platforms"))
@@ -225,7 +225,7 @@ func (s *dotagentSuite) infoFields(t *trial) {
 // stringList reads a list of strings that may be absent.
 func stringList(raw json.RawMessage) ([]string, error) {
 	var list []string
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	err := json.Unmarshal(raw, &list)
@@ -254,7 +254,7 @@ func (s *dotagentSuite) infoKinds(t *trial) {
 
 func (s *dotagentSuite) infoSchema(t *trial) {
 	raw := s.info.Get("schema")
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		t.skipf("it has no schema")
 		return
 	}

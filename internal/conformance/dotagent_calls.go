@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
@@ -93,7 +92,7 @@ func (s *dotagentSuite) checkReply(t *trial, what string, o rawjson.Object, r *r
 			s.seen.note(sawUnsaid, "%s: a refusal without an error that is a string: %s", what, shown(o.JSON()))
 		}
 	}
-	if v := o.Get("suggest"); !dialect.Missing(v) && v[0] != '"' {
+	if v := o.Get("suggest"); !rawjson.Missing(v) && v[0] != '"' {
 		s.seen.note(sawUnsaid, "%s: suggest is not a string: %s", what, shown(v))
 	}
 }

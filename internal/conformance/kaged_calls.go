@@ -50,7 +50,7 @@ func (s *kagedSuite) answer(method string, params json.RawMessage) (json.RawMess
 // storageMisfit says what is wrong with the params of a storage request; "": nothing.
 func storageMisfit(method string, o rawjson.Object) string {
 	if method == "kaged.storage.list" {
-		if prefix := o.Get("prefix"); !dialect.Missing(prefix) && prefix[0] != '"' {
+		if prefix := o.Get("prefix"); !rawjson.Missing(prefix) && prefix[0] != '"' {
 			return "prefix is not a string"
 		}
 		return ""
@@ -182,7 +182,7 @@ func (s *kagedSuite) askHooks(t *trial) {
 // unknown returns notes about the ignored parts of a hook's answer: fields that the hook does not
 // have, or the whole answer to on_session_idle, and that of an observer to pre_compact.
 func (s *kagedSuite) unknown(name string, result json.RawMessage) []string {
-	if dialect.Missing(result) {
+	if rawjson.Missing(result) {
 		return nil
 	}
 	if name == "on_session_idle" || name == "pre_compact" && !s.manifest.Compactor() {
@@ -208,7 +208,7 @@ func hookResults(t *trial) {
 
 // hookFault says what is wrong with the answer of a hook.
 func (s *kagedSuite) hookFault(name string, result json.RawMessage) string {
-	if dialect.Missing(result) {
+	if rawjson.Missing(result) {
 		return ""
 	}
 	o, err := rawjson.Parse(result)
@@ -216,12 +216,12 @@ func (s *kagedSuite) hookFault(name string, result json.RawMessage) string {
 		return "neither an object nor null: " + shown(result)
 	}
 	for _, field := range []string{"inject", "summary"} {
-		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {
+		if v := o.Get(field); !rawjson.Missing(v) && v[0] != '"' {
 			return fmt.Sprintf("%s is not a string: %s", field, shown(v))
 		}
 	}
 	for _, field := range []string{"retain", "messages"} {
-		if v := o.Get(field); !dialect.Missing(v) {
+		if v := o.Get(field); !rawjson.Missing(v) {
 			if err := kaged.CheckMessages(v); err != nil {
 				return field + err.Error()
 			}

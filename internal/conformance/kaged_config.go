@@ -90,7 +90,7 @@ func (s *kagedSuite) apiVersion(t *trial) {
 	v := s.welcome.Get("api_version")
 	var number float64
 	switch {
-	case dialect.Missing(v):
+	case rawjson.Missing(v):
 		t.warnf("the answer to initialize has no api_version: 1 is assumed")
 	case json.Unmarshal(v, &number) != nil || number != 1:
 		t.failf("api_version is %s, and must be 1", shown(v))
@@ -100,7 +100,7 @@ func (s *kagedSuite) apiVersion(t *trial) {
 func (s *kagedSuite) welcomeFields(t *trial) {
 	for _, pair := range [][2]string{{"name", s.manifest.Name}, {"version", s.manifest.Version}} {
 		field, want := pair[0], pair[1]
-		if text, ok := s.welcome.String(field); dialect.Missing(s.welcome.Get(field)) {
+		if text, ok := s.welcome.String(field); rawjson.Missing(s.welcome.Get(field)) {
 			t.warnf("%s is left out", field)
 		} else if !ok {
 			t.failf("%s is not a string: %s", field, shown(s.welcome.Get(field)))

@@ -159,6 +159,12 @@ func (d *dialogue) line(text []byte) {
 	if string(o.Get("jsonrpc")) != `"2.0"` {
 		d.b.seen.note(sawEnvelope, `a message without "jsonrpc":"2.0": %s`, shown(text))
 	}
+	for _, part := range []json.RawMessage{text, o.Get("result")} {
+		_, err := rawjson.ParseForeign(part)
+		if repeated, ok := errors.AsType[*rawjson.RepeatError](err); ok {
+			d.b.seen.note(sawEnvelope, "%v: %s", repeated, shown(part))
+		}
+	}
 	method, asks := o.String("method")
 	id := o.Get("id")
 	switch {
@@ -284,7 +290,7 @@ func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {
 func (d *dialogue) readAnswer(o rawjson.Object, text []byte) *answer {
 	a := &answer{result: o.Get("result")}
 	raw := o.Get("error")
-	if raw == nil || string(raw) == "null" {
+	if rawjson.Missing(raw) {
 		if a.result == nil {
 			d.b.seen.note(sawEnvelope, "an answer with neither result nor error: %s", shown(text))
 		}

@@ -239,7 +239,7 @@ func (s *mcpSuite) info(t *trial) {
 }
 
 // has reports whether the server declares a capability.
-func (s *mcpSuite) has(name string) bool { return !dialect.Missing(s.capabilities.Get(name)) }
+func (s *mcpSuite) has(name string) bool { return !rawjson.Missing(s.capabilities.Get(name)) }
 
 func (s *mcpSuite) pinged(t *trial) {
 	a := s.ask(t, "ping", s.ping)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -47,7 +46,7 @@ func (s *mcpSuite) pages(t *trial, method, field string) (items []rawjson.Object
 			items = append(items, o)
 		}
 		next := page.Get("nextCursor")
-		if dialect.Missing(next) {
+		if rawjson.Missing(next) {
 			return items
 		}
 		cursor = `"cursor":` + string(next)
@@ -89,7 +88,7 @@ func (s *mcpSuite) listTools(t *trial) {
 			continue
 		}
 		for _, raw := range []json.RawMessage{tool.input, tool.output} {
-			if dialect.Missing(raw) {
+			if rawjson.Missing(raw) {
 				continue
 			}
 			if _, faults := schema.Compile(raw); len(faults) > 0 {
@@ -162,7 +161,7 @@ func (s *mcpSuite) toolResult(t *trial, what string, tool mcpTool, a *answer) {
 	if failed != "" && failed != "true" && failed != "false" {
 		t.failf("%s: isError is neither true nor false: %s", what, shown(failed))
 	}
-	if compiled, faults := schema.Compile(tool.output); !dialect.Missing(tool.output) && len(faults) == 0 && failed != "true" {
+	if compiled, faults := schema.Compile(tool.output); !rawjson.Missing(tool.output) && len(faults) == 0 && failed != "true" {
 		structured := o.Get("structuredContent")
 		if structured == nil {
 			s.seen.note(sawContext, "%s is answered without structuredContent, and has an outputSchema", what)
@@ -173,7 +172,7 @@ func (s *mcpSuite) toolResult(t *trial, what string, tool mcpTool, a *answer) {
 }
 
 func (s *mcpSuite) outputs(t *trial) {
-	declares := func(tool mcpTool) bool { return !dialect.Missing(tool.output) }
+	declares := func(tool mcpTool) bool { return !rawjson.Missing(tool.output) }
 	if !slices.ContainsFunc(s.tools, declares) {
 		t.skipf("none of its tools has an outputSchema")
 		return

@@ -101,7 +101,7 @@ func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 		t.failf("%s ended by %s%s", what, r.exit, stderrEnd(r.stderr))
 		return
 	}
-	if o, err := rawjson.Parse([]byte(strings.TrimSpace(r.stderr))); err == nil && !dialect.Missing(o.Get("error")) {
+	if o, err := rawjson.Parse([]byte(strings.TrimSpace(r.stderr))); err == nil && !rawjson.Missing(o.Get("error")) {
 		return
 	}
 	s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
@@ -142,7 +142,7 @@ func (s *mineSuite) ignored(t *trial) {
 
 // contextFault says what is wrong with a returned context.
 func contextFault(raw json.RawMessage) string {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return ""
 	}
 	o, err := rawjson.Parse(raw)

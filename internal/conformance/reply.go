@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -15,21 +16,24 @@ func (b *bench) object(what string, stdout []byte) (rawjson.Object, error) {
 	if len(text) == 0 {
 		return nil, fmt.Errorf("%s printed nothing", what)
 	}
-	o, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign(text)
 	if err == nil {
 		if !utf8.Valid(text) {
 			b.seen.note(sawNoise, "%s printed an answer that is not UTF-8: %s", what, shown(text))
 		}
 		return o, nil
 	}
+	if repeated, ok := errors.AsType[*rawjson.RepeatError](err); ok {
+		return nil, fmt.Errorf("%s printed an invalid answer: %w: %s", what, repeated, shown(text))
+	}
 	for line := range bytes.Lines(text) {
-		found, lineErr := rawjson.ParseWithin(bytes.TrimSpace(line), rawjson.MaxForeign)
+		found, lineErr := rawjson.ParseForeign(bytes.TrimSpace(line))
 		if lineErr == nil {
 			o = found
 		}
 	}
 	if from, to := bytes.IndexByte(text, '{'), bytes.LastIndexByte(text, '}'); o == nil && from >= 0 && to > from {
-		o, _ = rawjson.ParseWithin(text[from:to+1], rawjson.MaxForeign)
+		o, _ = rawjson.ParseForeign(text[from : to+1])
 	}
 	if o == nil {
 		return nil, fmt.Errorf("%s printed something that is not a JSON object: %s", what, shown(text))

@@ -43,9 +43,7 @@ var ErrNoCheck = errors.New("no such check")
 // Run tests a plugin. The error is for a run that could not be made; the report says what is wrong
 // with the plugin. When Run returns, no process that it started is left.
 func Run(ctx context.Context, target Target, o Options) (*Report, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}

@@ -176,12 +176,12 @@ func (s *scaffoldSuite) name(t *trial) {
 func (s *scaffoldSuite) fields(t *trial) {
 	var wrong []string
 	for _, f := range []string{"version", "description"} {
-		if v := s.manifest.Get(f); !dialect.Missing(v) && v[0] != '"' {
+		if v := s.manifest.Get(f); !rawjson.Missing(v) && v[0] != '"' {
 			wrong = append(wrong, fmt.Sprintf("%s is not a string: %.160s", f, v))
 		}
 	}
 	var priority float64
-	if v := s.manifest.Get("priority"); !dialect.Missing(v) && (json.Unmarshal(v, &priority) != nil || math.Abs(priority) > math.MaxInt32) {
+	if v := s.manifest.Get("priority"); !rawjson.Missing(v) && (json.Unmarshal(v, &priority) != nil || math.Abs(priority) > math.MaxInt32) {
 		wrong = append(wrong, fmt.Sprintf("priority is not a usable number: %.160s", v))
 	}
 	if wrong != nil {
@@ -241,7 +241,7 @@ func (s *scaffoldSuite) readTools(t *trial) {
 			Required    *bool   `json:"required"`
 		} `json:"parameters"`
 	}
-	if raw := s.manifest.Get("tools"); !dialect.Missing(raw) {
+	if raw := s.manifest.Get("tools"); !rawjson.Missing(raw) {
 		if err := json.Unmarshal(raw, &list); err != nil {
 			t.failf("tools: %s", dialect.JSONMismatch(err))
 			return

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
@@ -87,7 +86,7 @@ func (s *scaffoldSuite) checkAnswer(name string, o rawjson.Object) {
 		}
 	}
 	for _, field := range scaffoldHooks[name].fields {
-		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {
+		if v := o.Get(field); !rawjson.Missing(v) && v[0] != '"' {
 			s.seen.note(sawContext, "the hook %s answers with %s, which is not a string: %.160s", name, field, v)
 		}
 	}

@@ -36,7 +36,7 @@ func Reload(ctx context.Context, dirs config.Dirs) error {
 }
 
 func askReload(ctx context.Context, dirs config.Dirs, route string) (restarted bool, err error) {
-	socket, err := SocketPath(dirs)
+	socket, err := socketPath(dirs)
 	if err != nil {
 		return false, err
 	}

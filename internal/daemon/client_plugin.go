@@ -32,7 +32,7 @@ const (
 // AskPlugin asks the daemon that runs on these directories for the state of a plugin. It returns
 // [ErrNoDaemon] if there is none, and nil if the daemon does not have the plugin.
 func AskPlugin(ctx context.Context, dirs config.Dirs, plugin string) (*RunningPlugin, error) {
-	socket, err := SocketPath(dirs)
+	socket, err := socketPath(dirs)
 	if err != nil {
 		return nil, err
 	}

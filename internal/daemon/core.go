@@ -97,10 +97,7 @@ type Core struct {
 // configuration is wrong, or if the model or the engine cannot be opened. A plugin that fails is
 // left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := &Core{log: cmp.Or(o.Host.Logger, slog.New(slog.DiscardHandler)), began: time.Now(), version: pluginhost.Version, parsers: newParsers()}
 	if err := c.open(ctx, o); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -16,13 +16,13 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/entry"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/session"
-	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
 func TestMain(m *testing.M) {
@@ -324,10 +324,10 @@ func TestStorageHasItsQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := notes.Put(t.Context(), "b", json.RawMessage("1")); !errors.Is(err, storage.ErrFull) {
+	if err := notes.Put(t.Context(), "b", json.RawMessage("1")); !errors.Is(err, entry.ErrFull) {
 		t.Errorf("a second key: %v", err)
 	}
-	if err := notes.Put(t.Context(), "a", json.RawMessage(`"`+strings.Repeat("x", 1024)+`"`)); !errors.Is(err, storage.ErrFull) {
+	if err := notes.Put(t.Context(), "a", json.RawMessage(`"`+strings.Repeat("x", 1024)+`"`)); !errors.Is(err, entry.ErrFull) {
 		t.Errorf("a larger value: %v", err)
 	}
 	if err := other.Put(t.Context(), "b", json.RawMessage("1")); err != nil {

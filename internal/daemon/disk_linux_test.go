@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
-	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
@@ -35,15 +35,7 @@ func TestFullDiskIsReportedByEveryRequest(t *testing.T) {
 func testFullDisk(t *testing.T, guest bool) {
 	h := testHome{t, plugtest.SmallDisk(t, "40m")}
 	if guest {
-		e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(h.home, ".local", "share", "patchbay", "engine")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		embedded.Engine(t, filepath.Join(h.home, ".local", "share", "patchbay", "engine"))
 	}
 	s := h.serve("", Limits{})
 	if got := string(s.Engine.Status().Mode); (got == "guest") != guest {

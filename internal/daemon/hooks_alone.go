@@ -13,7 +13,7 @@ import (
 // Serves reports whether a daemon on these directories answers hooks, and a client of this version
 // can use it.
 func Serves(ctx context.Context, dirs config.Dirs) (bool, error) {
-	socket, err := SocketPath(dirs)
+	socket, err := socketPath(dirs)
 	if err != nil {
 		return false, err
 	}

@@ -20,7 +20,7 @@ const (
 
 // HookOptions are the options of a daemon that a hook has started.
 type HookOptions struct {
-	Socket string        // "": [SocketPath]
+	Socket string        // "": the usual one
 	Idle   time.Duration // 0: 30 minutes
 	Ready  func(Addresses)
 	Limits Limits
@@ -38,7 +38,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 	}
 	if o.Socket == "" {
 		var err error
-		if o.Socket, err = SocketPath(c.Dirs); err != nil {
+		if o.Socket, err = socketPath(c.Dirs); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 		Notify:   notify.Options{Lookup: j.lookup, Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
 	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Report: j.report,
-		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
+		Clean: func(text string) string { return c.Host.Hidden().Clean(text) }, Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
 	j.Runner.Confine, j.Runner.Check = c.confiner(environ), j.checkAttempt
 	j.Reload()
 	c.Jobs = j

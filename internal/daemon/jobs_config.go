@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
@@ -69,16 +69,7 @@ func (e *hiddenError) Unwrap() error { return e.err }
 
 // configProblem returns the problem of an entry whose config was refused or cannot be checked.
 func configProblem(m *job.Manifest, u pluginUse, err error) document.Problem {
-	return m.Problem(u.At, fmt.Sprintf("plugin %s: %v", u.Plugin, err), statedFix(err))
-}
-
-// statedFix returns the fix that an error suggests, or "".
-func statedFix(err error) string {
-	var e interface{ Fix() string }
-	if errors.As(err, &e) {
-		return e.Fix()
-	}
-	return ""
+	return m.Problem(u.At, fmt.Sprintf("plugin %s: %v", u.Plugin, err), fixes.Of(err))
 }
 
 // Check returns a [*BrokenJobError] if a plugin refuses the config that a manifest gives it. The
@@ -156,6 +147,3 @@ func (a *accepted) set(m *job.Manifest, fits bool) {
 		delete(a.known, m.Path)
 	}
 }
-
-// withoutFix returns the text of an error without the fix at its end, which is shown separately.
-func withoutFix(err error, fix string) string { return strings.TrimSuffix(err.Error(), "; "+fix) }

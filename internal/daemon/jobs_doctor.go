@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -57,6 +58,7 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Findin
 			findings = append(findings, asFinding(pluginhost.SeverityWarning, m.Agent.Name, w))
 		}
 		findings = append(findings, x.program(m)...)
+		findings = append(findings, x.workingDir(m)...)
 		if m.Security.Restricts() && !x.Confined {
 			findings = append(findings, complain(pluginhost.SeverityInfo, m, job.Place{Key: "security"},
 				"network and filesystem_writable are not enforced", `write sandbox = "declared" into the configuration`)...)
@@ -66,7 +68,7 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Findin
 			findings = append(findings, x.notifier(ctx, m, &m.Notifiers[i])...)
 		}
 	}
-	return findings
+	return x.Host.Hidden().CleanFindings(findings)
 }
 
 // exam returns a JobExam with the daemon's host, secrets and settings.
@@ -142,7 +144,10 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	at := m.Run.At
 	command := m.Run.Command
 	if !filepath.IsAbs(command) {
-		path := dialect.Env{Vars: x.Environ}.Get("PATH")
+		path, own := m.Env.Extra["PATH"]
+		if !own {
+			path = dialect.Env{Vars: x.Environ}.Get("PATH")
+		}
 		for _, dir := range filepath.SplitList(path) {
 			if dialect.Executable(filepath.Join(dir, command)) {
 				return nil
@@ -162,6 +167,18 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	return nil
 }
 
+// workingDir checks that the directory in which the program runs exists.
+func (x *JobExam) workingDir(m *job.Manifest) []pluginhost.Finding {
+	dir := m.Run.WorkingDir
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+		return complain(pluginhost.SeverityError, m, m.Run.DirAt, "there is no directory "+dir, "create it, or correct the path")
+	case err != nil:
+		return complain(pluginhost.SeverityError, m, m.Run.DirAt, err.Error(), "write the path of a directory that you can enter")
+	}
+	return nil
+}
+
 // plugins checks that the plugins of a manifest exist, are of the right kind, and accept their
 // configs.
 func (x *JobExam) plugins(ctx context.Context, m *job.Manifest) []pluginhost.Finding {
@@ -169,7 +186,7 @@ func (x *JobExam) plugins(ctx context.Context, m *job.Manifest) []pluginhost.Fin
 	fits := true
 	for _, u := range pluginUses(m) {
 		if o := obstacleTo(x.Host, u.Plugin, u.point); o != nil {
-			findings, fits = append(findings, complain(o.severity, m, u.At, withoutFix(o, o.fix), o.fix)...), false
+			findings, fits = append(findings, complain(o.severity, m, u.At, fixes.Without(o.Error(), o.fix), o.fix)...), false
 		} else if err := x.checkConfig(ctx, u); err != nil {
 			findings = append(findings, asFinding(pluginhost.SeverityError, m.Agent.Name, configProblem(m, u, err)))
 			fits = fits && !errors.Is(err, hook.Refused)
@@ -199,8 +216,8 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 	case errors.Is(err, errors.ErrUnsupported):
 		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
-		fix := statedFix(err)
-		return complain(pluginhost.SeverityError, m, n.At, withoutFix(err, fix), cmp.Or(fix, notifierFix))
+		problem, fix := fixes.Split(err)
+		return complain(pluginhost.SeverityError, m, n.At, problem, cmp.Or(fix, notifierFix))
 	case !x.Reach && n.Driver != job.DriverDesktop: // the desktop is on this machine: no request leaves it
 		return nil
 	}

@@ -27,7 +27,7 @@ func TestJobExamWarns(t *testing.T) {
 			t.Errorf("no finding %+v in %+v", want, findings)
 		}
 	}
-	if m := c.Jobs.Loaded().Manifests; len(m) != 1 || m[0].Defaults.MaxRetries != 1 || len(m[0].Notifiers) != 1 || m[0].Notifiers[0].Driver != job.DriverDesktop {
+	if m := c.Jobs.Loaded().Manifests; len(m) != 1 || m[0].Defaults.Attempts != 1 || len(m[0].Notifiers) != 1 || m[0].Notifiers[0].Driver != job.DriverDesktop {
 		t.Errorf("%+v", m)
 	}
 }

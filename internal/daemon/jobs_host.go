@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // A jobHost is the core's host for jobs. Before each event it searches for the plugins that a
@@ -158,14 +159,14 @@ func (o *obstacle) Fix() string { return o.fix }
 // fixOf tells how to repair a plugin that is not ready.
 func fixOf(host *pluginhost.Host, p *pluginhost.PluginDetail) string {
 	if p.State == dialect.Disabled {
-		return "`patchbay plugin enable " + p.Name + "`"
+		return "`patchbay plugin enable " + program.Quote(p.Name) + "`"
 	}
 	for _, f := range host.Doctor() {
 		if f.Plugin == p.Name && f.Dialect == p.Dialect && f.Severity == pluginhost.SeverityError && f.Fix != "" {
 			return f.Fix
 		}
 	}
-	return "`patchbay plugin info " + p.Dialect + ":" + p.Name + "` says what is wrong with it"
+	return "`patchbay plugin info " + program.Quote(p.Dialect+":"+p.Name) + "` says what is wrong with it"
 }
 
 // notForThisSystem returns the obstacle of an unsupported plugin. A preflight that cannot be asked
@@ -176,7 +177,7 @@ func notForThisSystem(plugin string, point hook.Point) *obstacle {
 		severity, effect = pluginhost.SeverityError, "every run is refused"
 	}
 	return &obstacle{severity, fmt.Errorf("plugin %s is not for this system, so %s", plugin, effect),
-		"remove it here, or run the agent on a system that the plugin is for: `patchbay plugin info " + job.PluginDialect + ":" + plugin + "` lists them"}
+		"remove it here, or run the agent on a system that the plugin is for: `patchbay plugin info " + program.Quote(job.PluginDialect+":"+plugin) + "` lists them"}
 }
 
 // notFoundFix tells what to do about a plugin that is not installed.

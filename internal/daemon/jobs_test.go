@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -113,7 +115,12 @@ func TestJobExam(t *testing.T) {
 	h := newTestHome(t)
 	h.write(".config/patchbay/agents/greeter/agent.toml", greeter+"[[preflight]]\nplugin = \"nowhere\"\n")
 	h.write(".config/patchbay/agents/broken/agent.toml", "[agent]\nnam = 1\n")
-	h.write(".config/patchbay/agents/lost/agent.toml", "[agent]\nname = \"lost\"\n[run]\ncommand = \"no-such-program\"\n")
+	h.write(".config/patchbay/agents/lost/agent.toml", "[agent]\nname = \"lost\"\n[run]\ncommand = \"no-such-program\"\nworking_dir = \"nowhere\"\n")
+	tool := h.write("tools/own-tool", "#!/bin/sh\n")
+	if err := os.Chmod(tool, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.write(".config/patchbay/agents/tooled/agent.toml", "[agent]\nname = \"tooled\"\n[run]\ncommand = \"own-tool\"\n[env]\nextra = { PATH = \""+filepath.Dir(tool)+"\" }\n")
 	c := h.open("")
 	x := JobExam{Host: c.Host, Environ: h.options().Host.Environ, Procs: c.procs}
 	findings := x.Of(t.Context(), c.Jobs.Loaded())
@@ -121,12 +128,16 @@ func TestJobExam(t *testing.T) {
 		{"broken/agent.toml:2:1", "unknown key"},
 		{"greeter/agent.toml:", "plugin not found: nowhere"},
 		{"greeter/agent.toml:", "TOPIC"},
-		{"lost/agent.toml", "no program no-such-program in $PATH"},
+		{"lost/agent.toml:4:11", "no program no-such-program in $PATH"},
+		{"lost/agent.toml:5:15", "run.working_dir: there is no directory " + filepath.Join(h.home, ".config/patchbay/agents/lost/nowhere")},
 	} {
 		if !slices.ContainsFunc(findings, func(f pluginhost.Finding) bool {
 			return strings.Contains(f.Where, want.where) && strings.Contains(f.Problem, want.problem) && f.Severity == pluginhost.SeverityError
 		}) {
 			t.Errorf("no finding %+v in %+v", want, findings)
 		}
+	}
+	if i := slices.IndexFunc(findings, func(f pluginhost.Finding) bool { return strings.Contains(f.Where, "tooled/") }); i >= 0 {
+		t.Errorf("a program in the agent's own PATH: %+v", findings[i])
 	}
 }

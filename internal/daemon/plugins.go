@@ -40,7 +40,9 @@ func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting
 	}
 	change, err := p.Host.SetKnob(ctx, name, pluginhost.KnobSetting(s))
 	if change != nil && change.Changed {
-		p.reconfigureElsewhere(ctx, name)
+		if !s.Project {
+			p.reconfigureElsewhere(ctx, name)
+		}
 		p.post("plugin.configured", "", map[string]any{"plugin": change.Plugin, "knob": s.Key, "file": change.File, "restarted": change.Restarted})
 	}
 	if err != nil {

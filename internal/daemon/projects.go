@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -31,16 +32,17 @@ type projects struct {
 
 	mu     sync.Mutex // protects the fields below
 	sets   map[string]*project
-	freed  chan struct{} // closed and replaced when no caller uses a set any more
+	freed  chan struct{} // closed and replaced when no caller uses a set any more, or one could not be opened
 	closed bool
 
 	ending sync.WaitGroup // sets that are being closed
 }
 
 // A project is a set of plugins that work in one directory. The lock of projects protects its
-// fields, except for the first two.
+// fields, except for the first three.
 type project struct {
 	root  string
+	dir   os.FileInfo   // of the root: another directory may have its path later
 	ready chan struct{} // closed when host and err are set
 	host  *pluginhost.Host
 	err   error
@@ -77,7 +79,11 @@ func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, d
 	if root == p.own.Project() {
 		return p.own, func() {}, nil
 	}
-	one, err := p.take(ctx, root)
+	at, err := os.Stat(root)
+	if err != nil {
+		return nil, nil, &NoDirectoryError{root}
+	}
+	one, err := p.take(ctx, root, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,9 +102,9 @@ func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, d
 
 // take counts one more caller that uses a project's plugins, and opens them if necessary. If too
 // many projects are in use, it waits.
-func (p *projects) take(ctx context.Context, root string) (*project, error) {
+func (p *projects) take(ctx context.Context, root string, at os.FileInfo) (*project, error) {
 	for {
-		one, freed, err := p.try(ctx, root)
+		one, freed, err := p.try(ctx, root, at)
 		if one != nil || err != nil {
 			return one, err
 		}
@@ -112,18 +118,22 @@ func (p *projects) take(ctx context.Context, root string) (*project, error) {
 }
 
 // try is take without waiting. It returns neither a project nor an error if there is no free place.
-func (p *projects) try(ctx context.Context, root string) (*project, <-chan struct{}, error) {
+func (p *projects) try(ctx context.Context, root string, at os.FileInfo) (*project, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, nil, errProjectsClosed
 	}
 	one := p.sets[root]
+	if one != nil && !os.SameFile(one.dir, at) { // the processes work in a directory that was removed
+		p.remove(one)
+		one = nil
+	}
 	if one == nil {
 		if len(p.sets) >= p.most && !p.makeRoom() {
 			return nil, p.freed, nil
 		}
-		one = &project{root: root, ready: make(chan struct{})}
+		one = &project{root: root, dir: at, ready: make(chan struct{})}
 		p.sets[root] = one
 		go p.open(context.WithoutCancel(ctx), one) // others may wait for it after this caller has gone
 	}
@@ -150,7 +160,14 @@ func (p *projects) open(ctx context.Context, one *project) {
 	p.log.Warn("cannot start the plugins of a project", "project", one.root, "err", err)
 	if p.sets[one.root] == one {
 		delete(p.sets, one.root) // the next caller tries again
+		p.free()
 	}
+}
+
+// free wakes the callers that wait for a place. The caller holds the lock.
+func (p *projects) free() {
+	close(p.freed)
+	p.freed = make(chan struct{})
 }
 
 // leave counts one caller less that uses a project's plugins.
@@ -158,24 +175,37 @@ func (p *projects) leave(one *project) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one.users--
-	if one.users > 0 || p.sets[one.root] != one {
+	if one.users > 0 || p.closed {
+		return
+	}
+	if p.sets[one.root] != one {
+		p.ending.Go(func() { p.end(one) })
 		return
 	}
 	one.used = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() { p.closeIdle(one) })
-	close(p.freed)
-	p.freed = make(chan struct{})
+	p.free()
 }
 
 // closeIdle closes the plugins of a project that was unused for a while.
 func (p *projects) closeIdle(one *project) {
 	p.mu.Lock()
-	unused := one.users == 0 && p.sets[one.root] == one && time.Since(one.used) >= p.idle
-	if unused {
-		delete(p.sets, one.root)
-		p.ending.Go(func() { p.end(one) })
+	if one.users == 0 && p.sets[one.root] == one && time.Since(one.used) >= p.idle {
+		p.remove(one)
 	}
 	p.mu.Unlock()
+}
+
+// remove removes a project from the sets. Its plugins are closed when their last user leaves. The
+// caller holds the lock.
+func (p *projects) remove(one *project) {
+	delete(p.sets, one.root)
+	if one.timer != nil {
+		one.timer.Stop()
+	}
+	if one.users == 0 {
+		p.ending.Go(func() { p.end(one) })
+	}
 }
 
 // makeRoom closes the project that was unused for longest, and reports whether there was one. The
@@ -190,9 +220,7 @@ func (p *projects) makeRoom() bool {
 	if oldest == nil {
 		return false
 	}
-	delete(p.sets, oldest.root)
-	oldest.timer.Stop()
-	p.ending.Go(func() { p.end(oldest) })
+	p.remove(oldest)
 	return true
 }
 
@@ -222,14 +250,25 @@ func (p *projects) hosts() []*pluginhost.Host {
 	return hosts
 }
 
-// each calls do with the plugins of every project but the daemon's own. It logs an error, which
-// leaves these plugins as they were.
+// each calls do with the plugins of every project but the daemon's own, all at once, because one of
+// them may have to wait for a long call. It waits for plugins that are being opened: they were
+// given the settings of before. It logs an error, which leaves these plugins as they were.
 func (p *projects) each(what string, do func(*pluginhost.Host) error) {
-	for _, host := range p.hosts()[1:] {
-		if err := do(host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
-			p.log.Warn("cannot update the plugins of a project", "project", host.Project(), "at", what, "err", err)
-		}
+	p.mu.Lock()
+	sets := slices.Collect(maps.Values(p.sets))
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	for _, one := range sets {
+		all.Go(func() {
+			if <-one.ready; one.host == nil {
+				return
+			}
+			if err := do(one.host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
+				p.log.Warn("cannot update the plugins of a project", "project", one.root, "at", what, "err", err)
+			}
+		})
 	}
+	all.Wait()
 }
 
 // close closes all plugins but the daemon's own. Turns have ended by then or have been given up.

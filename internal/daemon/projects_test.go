@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
@@ -213,6 +216,105 @@ func (p *projects) roots() string {
 	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
 }
 
+// TestAPlaceThatBecomesFree checks that a caller who waits for a place gets that of a project that
+// could not be opened.
+func TestAPlaceThatBecomesFree(t *testing.T) {
+	h := newTestHome(t)
+	c := h.open("")
+	p := c.projects
+	p.most = 1
+	gone := &project{root: filepath.Join(h.home, "gone"), ready: make(chan struct{}), users: 1}
+	p.sets[gone.root] = gone
+	b := repository(t, "b")
+	at, err := os.Stat(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, freed, err := p.try(t.Context(), b, at)
+	if err != nil || freed == nil {
+		t.Fatalf("a second project beside one that is being opened: %v", err)
+	}
+	p.open(t.Context(), gone)
+	select {
+	case <-freed:
+	default:
+		t.Error("the waiting caller is not told")
+	}
+	p.leave(gone)
+	_, done, err := p.in(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+}
+
+// TestAReloadReachesAProjectThatIsBeingOpened: what was configured meanwhile holds there too.
+func TestAReloadReachesAProjectThatIsBeingOpened(t *testing.T) {
+	h := newTestHome(t)
+	dir := repository(t, "slow")
+	h.script("where", strings.Replace(where, "while", "[[ $PWD != */slow ]] || { touch begun; until [ -e go ]; do sleep 0.01; done; }\nwhile", 1))
+	c := h.open("")
+	opened, reloaded := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(opened)
+		if _, done, err := c.projects.in(context.Background(), dir); err != nil {
+			t.Error(err)
+		} else {
+			done()
+		}
+	}()
+	eventually.True(t, "the plugin is being started", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	h.write(".config/patchbay/config.toml", "[plugins.where]\nenabled = false\n")
+	go func() { reloaded <- c.Reload(context.Background()) }()
+	off := func(host *pluginhost.Host) bool { return host.Plugins()[0].State == dialect.Disabled }
+	eventually.True(t, "the daemon's own plugins are reloaded", func() bool { return off(c.Host) })
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-opened
+	if err := <-reloaded; err != nil {
+		t.Fatal(err)
+	}
+	if !off(c.projects.hosts()[1]) {
+		t.Error("a plugin that was disabled meanwhile runs in the project")
+	}
+}
+
+// TestAClosedProjectHasNoPendingCalls: calls in other projects are no reason for a warning.
+func TestAClosedProjectHasNoPendingCalls(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", strings.Replace(where, "'\"tool/execute\"'*)", "'\"tool/execute\"'*) touch begun; until [ -e go ]; do sleep 0.01; done;", 1))
+	o := h.options()
+	log := new(plugtest.Log)
+	o.Host.Logger = slog.New(slog.NewTextHandler(log, nil))
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.close(c) })
+	_, done, err := c.projects.in(t.Context(), repository(t, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+	called := make(chan error, 1)
+	go func() {
+		_, err := c.Host.CallTool(context.Background(), "plugin_where_dir", nil)
+		called <- err
+	}()
+	eventually.True(t, "a call is pending", func() bool { _, err := os.Stat(filepath.Join(h.home, "begun")); return err == nil })
+	if err := c.projects.hosts()[1].Close(); err != nil {
+		t.Error(err)
+	}
+	h.write("go", "")
+	if err := <-called; err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "pending") {
+		t.Error(log)
+	}
+}
+
 // TestProjectsAtOnce runs many turns at once, in more projects than can be open at the same time.
 // Each turn gets the plugins of its own project.
 func TestProjectsAtOnce(t *testing.T) {
@@ -255,6 +357,37 @@ func TestADirectoryThatIsGone(t *testing.T) {
 	}
 }
 
+// TestADirectoryThatIsMadeAgain checks that plugins work in the directory that has the project's
+// path now, and that those in the removed one go on until their last event has ended.
+func TestADirectoryThatIsMadeAgain(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", strings.ReplaceAll(where, "'$PWD'", "'$(cat mark 2>&1)'"))
+	c := h.open("")
+	dir := filepath.Join(t.TempDir(), "again")
+	var old *pluginhost.Host
+	for _, mark := range []string{"one", "two"} {
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "mark"), []byte(mark), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.enhanced(c, dir); !strings.Contains(got, "at "+mark) {
+			t.Errorf("in the directory %s: %s", mark, got)
+		}
+		if old != nil {
+			if _, err := old.Fire(t.Context(), hook.PromptContext, nil); err != nil {
+				t.Errorf("plugins that are in use: %v", err)
+			}
+			continue
+		}
+		host, done, err := c.projects.in(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old = host
+		defer eventually.True(t, "the old ones are closed", func() bool { _, err := host.Fire(t.Context(), hook.PromptContext, nil); return err != nil })
+		defer done()
+	}
+}
+
 // TestALinkIsNoOtherProject checks that a project reached through a link uses the plugins that are
 // already open for it.
 func TestALinkIsNoOtherProject(t *testing.T) {
@@ -282,6 +415,44 @@ func TestALinkIsNoOtherProject(t *testing.T) {
 	}
 	if got := c.projects.roots(); got != repo {
 		t.Errorf("open in addition to the daemon's own: %s", got)
+	}
+}
+
+// TestAProjectWhoseConfigBreaks checks that a project in use keeps its config if its file can no
+// longer be read, which is a finding, and that the user's own changes are applied nevertheless.
+func TestAProjectWhoseConfigBreaks(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", where)
+	c := h.open("")
+	dir := repository(t, "breaks")
+	host, done, err := c.projects.in(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	file := filepath.Join(dir, ".patchbay", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"", "x = [\n", ""} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		broken := i == 1
+		h.write(".config/patchbay/config.toml", fmt.Sprintf("[plugins.where]\nenabled = %t\n", !broken))
+		if err := c.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := host.Plugins()[0].State; (got == dialect.Disabled) != broken {
+			t.Errorf("%q: the plugin is %s", text, got)
+		}
+		found := slices.ContainsFunc(c.projects.findings(), func(f pluginhost.Finding) bool {
+			return f.Where == file+":1:6" && f.Severity == pluginhost.SeverityError && f.Fix != "" &&
+				strings.HasPrefix(f.Problem, "in "+dir+": the project's config cannot be read again, and stays as it was: ")
+		})
+		if found != broken {
+			t.Errorf("%q: %+v", text, c.projects.findings())
+		}
 	}
 }
 

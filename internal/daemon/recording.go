@@ -24,7 +24,7 @@ func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q Trac
 		}
 		for i := range events {
 			after = events[i].Sequence
-			t, err := ReadTrace(&events[i])
+			t, err := readTrace(&events[i])
 			if err != nil || events[i].Time.Before(q.Since) || !q.wants(&t) { // skip traces that cannot be read, as lists do
 				continue
 			}
@@ -69,7 +69,7 @@ func (t *KeptTrace) shortened() bool {
 // Recording writes the events of a turn as a recording.
 func (i inspect) Recording(ctx context.Context, sessionID, turn string, to io.Writer) error {
 	saver := recording.NewSaver(to, recording.Options{Command: []string{"trace", "export", "--session", sessionID, "--turn", turn}})
-	records := &Records{i.Sessions, i.Journal, i.Core}
+	records := &Records{i.Sessions, i.Journal}
 	err := records.SaveTraces(ctx, saver, TraceQuery{Session: sessionID, Turn: turn}, &recording.Place{Host: i.Host, Plugins: presentPlugins(i.Host)})
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ const (
 // ServeOptions are the options of [Core.Serve].
 type ServeOptions struct {
 	Listen string // host:port; "": the configuration's
-	Socket string // a unix socket; "": [SocketPath]
+	Socket string // a unix socket; "": the usual one
 	Ready  func(Addresses)
 	Limits Limits
 	Log    string // the log file, for [Addresses]; "": none
@@ -57,9 +57,9 @@ type Addresses struct {
 	Log    string // the log file; "": none
 }
 
-// SocketPath returns the socket on which the daemon of these directories listens for programs of
+// socketPath returns the socket on which the daemon of these directories listens for programs of
 // the same user.
-func SocketPath(d config.Dirs) (string, error) { return localsock.Path(d.State, "patchbay.sock") }
+func socketPath(d config.Dirs) (string, error) { return localsock.Path(d.State, "patchbay.sock") }
 
 // Serve answers requests until ctx ends. Then running turns get some time to finish. Serve
 // interrupts those that do not, which are stored as interrupted, and waits until running answers
@@ -78,7 +78,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	if o.Socket == "" {
 		var err error
-		if o.Socket, err = SocketPath(c.Dirs); err != nil {
+		if o.Socket, err = socketPath(c.Dirs); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,8 @@ type ShellRequest struct {
 	Session session.Session
 	Line    string
 	Plugins []string // as in [TurnRequest]
+
+	Progress func(output string) // is called with each piece of the output; nil: with none
 }
 
 // shellSeconds is the timeout of such a command: the longest that the shell tool allows.
@@ -49,13 +51,17 @@ type shellProgram struct {
 	tool    *chat.Tool
 	session session.Session
 	line    string
+	show    func(string)
 	program string // as the user wrote it, possibly a path; "": not a simple command
 	asked   command.Command
 	output  string
 }
 
 func newShellProgram(tool *chat.Tool, r ShellRequest) *shellProgram {
-	p := &shellProgram{tool: tool, session: r.Session, line: r.Line, asked: command.Command{Name: "sh", Args: []string{"-c", r.Line}}}
+	p := &shellProgram{tool: tool, session: r.Session, line: r.Line, show: r.Progress, asked: command.Command{Name: "sh", Args: []string{"-c", r.Line}}}
+	if p.show == nil {
+		p.show = func(string) {}
+	}
 	if words, ok := approval.Words(r.Line); ok {
 		p.program = words[0]
 		p.asked = command.Command{Name: filepath.Base(words[0]), Args: words[1:]}
@@ -97,7 +103,7 @@ func (p *shellProgram) Execute(ctx context.Context, c command.Command, _ bool) (
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.tool.Run(ctx, chat.Call{ID: "shell", Session: p.session, Arguments: arguments, Progress: func(string) {}})
+	result, err := p.tool.Run(ctx, chat.Call{ID: "shell", Session: p.session, Arguments: arguments, Progress: p.show})
 	if err != nil {
 		return nil, err
 	}

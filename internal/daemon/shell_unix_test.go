@@ -53,9 +53,14 @@ func TestShell(t *testing.T) {
 	c := h.open("")
 	run := func(line string) string {
 		t.Helper()
-		out, err := c.Shell(t.Context(), ShellRequest{Session: session.Session{ID: "ses_1", WorkingDir: h.home}, Line: line})
+		seen := ""
+		out, err := c.Shell(t.Context(), ShellRequest{Session: session.Session{ID: "ses_1", WorkingDir: h.home}, Line: line,
+			Progress: func(text string) { seen += text }})
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
+		}
+		if silent := line == "exit 3"; (seen == "") != silent {
+			t.Errorf("%s: %q was seen while it ran", line, seen)
 		}
 		return out
 	}

@@ -72,7 +72,7 @@ const statusTime = 5 * time.Second
 // Status asks the daemon that runs on these directories for its status. It returns [ErrNoDaemon] if
 // there is none.
 func Status(ctx context.Context, dirs config.Dirs) (httpapi.DaemonStatus, error) {
-	socket, err := SocketPath(dirs)
+	socket, err := socketPath(dirs)
 	if err != nil {
 		return httpapi.DaemonStatus{}, err
 	}

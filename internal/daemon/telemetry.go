@@ -29,7 +29,7 @@ func (c *Core) export(e *chat.Event) {
 	if q == nil || e.Type != chat.Point || e.Outcome == nil || e.Outcome.Outcome == nil || len(e.Outcome.Steps) == 0 {
 		return
 	}
-	q.Offer(otlp.Spans(otlp.Event{Session: e.Session, Turn: e.Turn, End: e.Time, Outcome: e.Outcome.Outcome}))
+	q.Offer(otlp.Spans(otlp.Event{Session: e.Session, Turn: e.Turn, End: e.Time, Outcome: e.Outcome.Outcome, Clean: c.Host.Hidden().Clean}))
 }
 
 // exported returns the numbers of exported spans, or nil if nothing is exported.

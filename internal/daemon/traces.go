@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,29 +16,26 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Records are the stored sessions and events.
 type Records struct {
 	Sessions *sessionstore.Store
 	Journal  *journal.Journal
-	core     *Core
 }
 
 // OpenRecords opens sessions and journal without plugins and model. The engine may be shared with a
 // running daemon.
 func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error) {
-	c := &Core{log: o.Host.Logger}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := &Core{log: cmp.Or(o.Host.Logger, slog.New(slog.DiscardHandler))}
 	if _, err := c.configure(&o); err != nil {
 		return nil, nil, err
 	}
 	if err := c.openEngine(ctx); err != nil {
 		return nil, nil, errors.Join(err, c.closeEngine())
 	}
-	return &Records{c.Sessions, c.Journal, c}, c.closeEngine, nil
+	return &Records{c.Sessions, c.Journal}, c.closeEngine, nil
 }
 
 // Remove deletes a session that is not in use, as [sessionstore.Store.Remove] does, and its events.
@@ -45,7 +43,8 @@ func (r *Records) Remove(ctx context.Context, id string) error {
 	if err := r.Sessions.Remove(ctx, id); err != nil {
 		return err
 	}
-	r.core.post("session.deleted", "", map[string]string{"id": id})
+	event := hook.Object{{Name: "id", Value: rawjson.String(id)}}
+	r.Journal.Post("session.deleted", "", event.JSON()) // not with core.post: there may be no host, and an id has no secrets
 	return r.Journal.Forget(ctx, id)
 }
 
@@ -93,8 +92,8 @@ func (t *KeptTrace) Began() time.Time { return t.Time.Add(-t.Took()) }
 // Took returns how long all plugins took together.
 func (t *KeptTrace) Took() time.Duration { return t.Outcome.Took() }
 
-// ReadTrace decodes an event of the journal.
-func ReadTrace(e *journal.Event) (KeptTrace, error) {
+// readTrace decodes an event of the journal.
+func readTrace(e *journal.Event) (KeptTrace, error) {
 	t := KeptTrace{}
 	if err := json.Unmarshal(e.Data, &t); err != nil {
 		return t, fmt.Errorf("trace %d: %w", e.Sequence, err)
@@ -150,7 +149,7 @@ func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before ui
 			if events[i].Time.Before(q.Since) {
 				return nil
 			}
-			t, err := ReadTrace(&events[i])
+			t, err := readTrace(&events[i])
 			if err == nil && q.wants(&t) && !f(&t) {
 				return nil
 			}
@@ -184,5 +183,5 @@ func FindTrace(ctx context.Context, j *journal.Journal, id uint64) (KeptTrace, e
 	if len(events) == 0 || events[0].Sequence != id {
 		return KeptTrace{}, fmt.Errorf("%w: %d", ErrNoTrace, id)
 	}
-	return ReadTrace(&events[0])
+	return readTrace(&events[0])
 }

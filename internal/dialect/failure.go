@@ -40,6 +40,14 @@ func CallFailure(err error, p *proc.Process) error {
 	return err
 }
 
+// Unambiguous returns an error if a field of an answer has two values.
+func Unambiguous(answer wire.Result) error {
+	if answer.Ambiguous == nil {
+		return nil
+	}
+	return hook.Failure(hook.Garbled, fmt.Errorf("%w: %.80q", answer.Ambiguous, answer.JSON))
+}
+
 // crash reports how the plugin's process ended, with the end of its stderr.
 func crash(err error, p *proc.Process) error {
 	timer := time.NewTimer(exitWait)

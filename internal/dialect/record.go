@@ -3,6 +3,9 @@ package dialect
 import (
 	"context"
 	"log/slog"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // The keys of log records, beside plugin, dialect, err and fix, that decide how a command shows the
@@ -29,6 +32,15 @@ type stderrLine string
 // LogStderr logs a line that a plugin wrote to stderr.
 func LogStderr(log *slog.Logger, level slog.Level, line string) {
 	log.Log(context.Background(), level, "stderr", "line", stderrLine(line))
+}
+
+// LogEnd logs that the process of a plugin has ended by itself.
+func LogEnd(log *slog.Logger, exit proc.Exit, stderr string) {
+	attrs := []any{"exit", exit.String()}
+	if reason := hook.ReasonLine(stderr); reason != "" {
+		attrs = append(attrs, "stderr", reason)
+	}
+	log.Warn("plugin ended", attrs...)
 }
 
 // StderrLine returns the line of stderr in an attribute of a record. ok is false if the attribute

@@ -12,7 +12,6 @@ const (
 	HealthRestarting = "restarting" // the process has ended and will be started again
 	HealthFailing    = "failing"    // the process was started again and did not become ready
 	HealthStopped    = "stopped"
-	HealthUnknown    = "unknown" // the plugin was not asked
 )
 
 // Status describes an opened plugin.

@@ -11,13 +11,10 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// Missing reports whether a value is absent or null.
-func Missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
-
-// Or returns the first value that is not [Missing], or nil.
+// Or returns the first value that is not missing, or nil.
 func Or(values ...json.RawMessage) json.RawMessage {
 	for _, v := range values {
-		if !Missing(v) {
+		if !rawjson.Missing(v) {
 			return v
 		}
 	}
@@ -36,7 +33,7 @@ func OrNull(v json.RawMessage) json.RawMessage {
 // serialised.
 func AsText(v json.RawMessage) json.RawMessage {
 	switch {
-	case Missing(v):
+	case rawjson.Missing(v):
 		return json.RawMessage(`""`)
 	case v[0] == '"':
 		return v

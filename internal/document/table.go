@@ -44,9 +44,6 @@ func (t *Table) Value(name string) Value {
 	return t.Self.Get(name)
 }
 
-// Key returns the whole path of a key of this table.
-func (t *Table) Key(name string) string { return t.Self.join(name) }
-
 // Bad reports a problem with the value of a key, at the table itself if the key is absent.
 func (t *Table) Bad(name, fix, format string, args ...any) {
 	t.Self.Get(name).Bad(fix, format, args...)

@@ -81,6 +81,9 @@ func isEmptyTable(values map[string]any, path []string) bool {
 // byteOrderMark may begin a file; it is no part of the text.
 const byteOrderMark = "\ufeff"
 
+// ReadTOML reads a file as SetTOML and RemoveTOML do.
+func ReadTOML(data []byte) (map[string]any, error) { return parseTOML(data) }
+
 func parseTOML(data []byte) (map[string]any, error) {
 	values := make(map[string]any)
 	err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(byteOrderMark)), &values)

@@ -42,10 +42,10 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	return b.read(ctx)
 }
 
-// stretchFor returns how many sequence numbers to read for limit records of a filter. The stream
-// has all numbers, and total of them match the filter. If nearly all match, a few more numbers than
-// limit are enough. Otherwise it returns twice the average, because records of a topic come in
-// bursts.
+// stretchFor returns how many sequence numbers to read for limit records of a filter. all is how
+// many numbers the stream has, and total is how many of them match the filter. If nearly all match,
+// a few more numbers than limit are enough. Otherwise it returns twice the average, because records
+// of a topic come in bursts.
 func stretchFor(limit int, all, total uint64) uint64 {
 	if all-min(total, all) <= all/8 {
 		return uint64(limit + limit/4)

@@ -14,9 +14,6 @@ import (
 // A Report lists blocks of the store that were found damaged, and the state of their messages.
 type Report = blocks.Report
 
-// A Finding is one block of a report.
-type Finding = blocks.Finding
-
 // prepare checks and repairs the directory before a server starts; see [blocks.Open]. The caller
 // holds the lock.
 func (n *node) prepare() (*blocks.Unread, error) {

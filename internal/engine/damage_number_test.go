@@ -85,7 +85,7 @@ func quietly(t *testing.T, dir, path string, change func(data []byte)) []byte {
 }
 
 // checkAll checks the blocks that a start has not read.
-func checkAll(t *testing.T, unread *blocks.Unread) (found []Finding) {
+func checkAll(t *testing.T, unread *blocks.Unread) (found []blocks.Finding) {
 	t.Helper()
 	unread.ReadIndexes()
 	for i := range unread.Len() {

@@ -83,7 +83,7 @@ func TestIndexNotTrusted(t *testing.T) {
 				})
 			}
 			e := open(t, Options{Dir: dir})
-			found := make(map[uint32]Finding)
+			found := make(map[uint32]blocks.Finding)
 			for _, r := range awaitDamage(t, e) {
 				for _, f := range r.Findings {
 					found[f.Block] = f

@@ -189,7 +189,7 @@ func testDamagedBlock(t *testing.T, k kept, h damageCase) {
 		t.Fatalf("reports: %+v, %v", reports, err)
 	}
 	f := reports[0].Findings[0]
-	want := Finding{Stream: k.stream, Block: 1, Kind: h.kind, Whole: wrote - len(lost), Cut: cut, Lost: len(lost)}
+	want := blocks.Finding{Stream: k.stream, Block: 1, Kind: h.kind, Whole: wrote - len(lost), Cut: cut, Lost: len(lost)}
 	if f.Stream != want.Stream || f.Block != want.Block || f.Kind != want.Kind || f.Whole != want.Whole || f.Cut != want.Cut || f.Lost != want.Lost {
 		t.Errorf("found %s\nwant  %s", f, want)
 	}

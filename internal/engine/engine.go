@@ -139,7 +139,7 @@ type QueueConfig struct {
 	Name       string
 	AckWait    time.Duration // a job whose taker says nothing for this time is given to another; 0: 30 s
 	MaxDeliver int           // a job that was taken this often without success is dropped and logged; 0: never
-	Dedup      time.Duration // how long an item's id is remembered; 0: a minute
+	Dedup      time.Duration // how long an item's id is remembered; 0: as [Options].Remember says
 }
 
 // A Queue gives each item to one taker at a time, until one has done it.

@@ -195,8 +195,8 @@ func (r *batch) run(ctx context.Context, over <-chan struct{}) error {
 }
 
 // ask requests up to req.Batch messages, and calls take with each message of the answer until take
-// is done. It gives up if no message comes for attemptWait, or if the first has not come before
-// over is closed.
+// is done. It gives up if no message comes for attemptWait, or if the channel over is closed before
+// the first message.
 func (b *backing) ask(ctx context.Context, over <-chan struct{}, req getRequest, take func(*nats.Msg) (done bool, err error)) error {
 	// The channel has room for the whole answer, so the connection never waits and never drops a
 	// message.

@@ -43,7 +43,7 @@ func newLink() *link {
 	return &link{up: make(chan struct{}), closed: make(chan struct{})}
 }
 
-// connected is called by the connection when it is established, and lost when it is lost, in turn.
+// connected notes that there is a connection. The NATS client calls connected and lost in turn.
 func (l *link) connected() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,6 +54,7 @@ func (l *link) connected() {
 	close(l.up)
 }
 
+// lost notes that there is no connection any more.
 func (l *link) lost() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,9 +111,9 @@ func (l *link) do(ctx context.Context, f func(context.Context) error) error {
 	})
 }
 
-// gather makes a request as do does, but its answer has many messages, which may take longer than
-// attemptWait. It waits as long as messages come. f must end a try itself if no message comes for
-// attemptWait, or if the first has not come before over is closed; see [backing.ask].
+// gather makes a request like [link.do], but the answer has many messages, which may take longer
+// than attemptWait. It waits as long as messages come. f must end a try itself if no message comes
+// for attemptWait, or if the channel over is closed before the first message; see [backing.ask].
 func (l *link) gather(ctx context.Context, f func(ctx context.Context, over <-chan struct{}) error) error {
 	return l.persist(ctx, func(bound context.Context) error {
 		return l.attempt(bound, ctx, func(ctx context.Context) error { return f(ctx, bound.Done()) })

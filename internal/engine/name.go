@@ -101,7 +101,7 @@ func subjectOf(root, text string) (string, error) {
 // original text.
 func fitting(s, text string) (string, error) {
 	if len(s) > maxSubject {
-		return "", fmt.Errorf("a name of %d bytes (%.40q…): %w: encoded it may have %d", len(text), text, ErrTooLarge, maxSubject)
+		return "", fmt.Errorf("a name of %d bytes (%.40q…): %w: its encoded form may have at most %d bytes", len(text), text, ErrTooLarge, maxSubject)
 	}
 	return s, nil
 }

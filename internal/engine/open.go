@@ -57,10 +57,7 @@ var _ Store = (*Engine)(nil)
 
 // Open connects to the engine. If it is embedded and no process runs it, Open starts it.
 func Open(ctx context.Context, o Options) (*Engine, error) {
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	e := &Engine{link: newLink(), log: log, replicas: o.Replicas, remember: cmp.Or(o.Remember, dedupWindow)}
 	e.link.trouble, e.link.explain = e.trouble, e.explain
 	e.closing = sync.OnceValue(e.close)

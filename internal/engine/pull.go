@@ -137,7 +137,7 @@ func (p *pull) count(msg *nats.Msg) error {
 		return err
 	}
 	if meta.Sequence.Consumer != p.taken+1 {
-		return fmt.Errorf("%w: number %d of its place came after %d", errLost, meta.Sequence.Consumer, p.taken)
+		return fmt.Errorf("%w: message %d of the server came after message %d", errLost, meta.Sequence.Consumer, p.taken)
 	}
 	p.taken++
 	p.left--
@@ -166,7 +166,7 @@ func (p *pull) status(msg *nats.Msg) error {
 func (p *pull) beat(msg *nats.Msg) error {
 	sent := msg.Header.Get(headerLastPlace)
 	if n, err := strconv.ParseUint(sent, 10, 64); err != nil || n != p.taken {
-		return fmt.Errorf("%w: the server has sent %.20q of its place, %d came", errLost, sent, p.taken)
+		return fmt.Errorf("%w: the server has sent %.20q messages, and %d came", errLost, sent, p.taken)
 	}
 	return nil
 }

@@ -200,9 +200,6 @@ func (j *Job) Nak(ctx context.Context, delay time.Duration) error {
 	return j.answer(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(delay, 0).Nanoseconds()))
 }
 
-// Progress tells the server that the job is still being worked on: its AckWait begins again.
-func (j *Job) Progress(ctx context.Context) error { return j.answer(ctx, "+WPI") }
-
 // Drop removes a job that was not done. No other taker gets it.
 func (j *Job) Drop(ctx context.Context) error { return j.answer(ctx, "+TERM") }
 

@@ -7,28 +7,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func openEngine(t *testing.T) *engine.Engine {
-	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
 func TestFeatures(t *testing.T) {
-	e := openEngine(t)
+	e := embedded.Engine(t, t.TempDir())
 	features, elsewhere := New(e), New(e)
 	ctx := t.Context()
 

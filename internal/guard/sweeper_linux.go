@@ -23,9 +23,9 @@ const maxPause = 20 * time.Millisecond
 // stops many plugins at once looks a few times, not a few times for each plugin. The zero Sweeper
 // is ready to use. It is safe for concurrent use.
 type Sweeper struct {
-	mu      sync.Mutex
-	waiting []*search // have not been part of a round yet
-	busy    bool      // run is running
+	mu      sync.Mutex // protects the fields below
+	waiting []*search  // have not been part of a round yet
+	busy    bool       // run is running
 }
 
 // A search is one call of [Sweeper.Sweep]. Only run changes it before done is closed.

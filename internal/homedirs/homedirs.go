@@ -29,6 +29,18 @@ func (noHome) Fix() string {
 	return "set $HOME, or set $PATCHBAY_HOME to the directory that is to hold config, data and state"
 }
 
+// relativeHome is the error for a home that depends on the working directory.
+type relativeHome struct{ home string }
+
+func (e relativeHome) Error() string {
+	return fmt.Sprintf("no home directory: $HOME is %.100q, which is not an absolute path; %s", e.home, e.Fix())
+}
+
+func (relativeHome) Is(target error) bool { return target == ErrNone }
+
+// Fix returns how to fix it.
+func (relativeHome) Fix() string { return "set $HOME to the absolute path of your home directory" }
+
 // Locate determines the directories from the environment. It creates nothing.
 //
 // $PATCHBAY_HOME moves config, data and state under one root. Otherwise the XDG variables count,
@@ -36,6 +48,9 @@ func (noHome) Fix() string {
 // macOS is no exception, because people keep their dotfiles in one place across machines.
 func Locate(getenv func(string) string, goos string) (Dirs, error) {
 	home := homeDir(getenv, goos)
+	if goos != "windows" && home != "" && !filepath.IsAbs(home) {
+		return Dirs{}, relativeHome{home} // in each directory there would be other plugins, or none
+	}
 	if root := getenv("PATCHBAY_HOME"); root != "" {
 		root, err := Absolute(root, home)
 		if err != nil {

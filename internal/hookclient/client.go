@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options) int {
 	data, err := c.readInput()
 	var a codehook.Answer
 	if err != nil {
-		a = c.unreadable(err)
+		a = c.unreadable(data, err)
 	} else {
 		a = c.answer(ctx, data, began)
 	}
@@ -113,8 +113,13 @@ func (c *client) answer(ctx context.Context, data []byte, began time.Time) codeh
 	m, err := codehook.Parse(in)
 	switch {
 	case err != nil:
-		return c.unreadable(err)
-	case c.off, len(m.Points()) == 0:
+		return c.unreadable(data, err)
+	case len(m.Points()) == 0:
+		return m.NoOpinion()
+	case c.off:
+		if m.Gates() { // the agent's environment may come from a project
+			c.log(Entry{Event: m.Event, Session: m.Session, What: NoOpinion, Why: Switch + " is off"})
+		}
 		return m.NoOpinion()
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(m.Deadline()), errLate)
@@ -130,17 +135,23 @@ func (c *client) answer(ctx context.Context, data []byte, began time.Time) codeh
 var errLate = errors.New("there was no answer in time")
 
 // unreadable returns the answer to an event that cannot be read. The event is refused if its name
-// is known and some plugin must agree to events of that name.
-func (c *client) unreadable(why error) codehook.Answer {
+// is known and some plugin must agree to events of that name, or if it is odd.
+func (c *client) unreadable(data []byte, why error) codehook.Answer {
+	if c.off {
+		return codehook.NoOpinion(c.Agent)
+	}
+	why = fmt.Errorf("the event cannot be read: %w", why)
 	placeholder := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
-	if c.off || c.Event == "" {
+	name := cmp.Or(c.Event, codehook.EventName(data))
+	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: name, Data: placeholder, Dir: c.Dir, Environ: map[string]string{}})
+	switch {
+	case err != nil:
+		c.log(Entry{Event: name, What: NoOpinion, Why: why.Error()})
+		return codehook.NoOpinion(c.Agent)
+	case len(m.Points()) == 0:
 		return codehook.NoOpinion(c.Agent)
 	}
-	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: c.Event, Data: placeholder, Dir: c.Dir, Environ: map[string]string{}})
-	if err != nil || len(m.Points()) == 0 {
-		return codehook.NoOpinion(c.Agent)
-	}
-	return c.unanswered(m, fmt.Errorf("the event cannot be read: %w", why))
+	return c.unanswered(m, why)
 }
 
 // unanswered returns the answer to an event for which no plugin could be called. It refuses the
@@ -148,17 +159,24 @@ func (c *client) unreadable(why error) codehook.Answer {
 // the log.
 func (c *client) unanswered(m *codehook.Moment, why error) codehook.Answer {
 	required := c.requiredPlugins(m)
-	e := Entry{Time: time.Now().UTC(), Agent: c.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
+	if required == "" && codehook.IsOdd(why) {
+		required = "any plugin"
+	}
+	e := Entry{Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
 	a := m.NoOpinion()
 	if required != "" && m.Gates() {
 		e.What, e.Why = Denied, required+": "+e.Why
 		a = m.Refuse(fmt.Sprintf("Patchbay could not ask %s (%v). To go on without Patchbay set %s=off, or run `patchbay hook install %s --uninstall`.",
 			required, why, Switch, c.Agent))
 	}
-	if c.fault == nil {
+	c.log(e)
+	return a
+}
+
+func (c *client) log(e Entry) {
+	if e.Time, e.Agent = time.Now().UTC(), c.Agent; c.fault == nil {
 		_ = e.Append(c.dirs.State) // the answer does not depend on the log
 	}
-	return a
 }
 
 // requiredPlugins returns a description of the plugins that must agree to an event, or "" if there

@@ -5,5 +5,6 @@
 //	Install      writes an entry for each event that package codehook knows
 //	Uninstall    removes these entries
 //	Inspect      lists the entries, the programs that they start, and mistakes
+//	All          inspects the files of every agent, and finds settings that turn hooks off
 //	Probe        runs the program of an entry as the agent would
 package hookinstall

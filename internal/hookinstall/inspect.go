@@ -199,13 +199,15 @@ func merges(agent codehook.Agent, a, b *Installed) bool {
 // UnreadFix is the fix for a file that [All] cannot read.
 const UnreadFix = "correct the file: the agent cannot read it either"
 
-// All returns the installations of every agent, for the user and for a project. For a file that
-// cannot be read it returns an error.
+// All returns the installations of every agent, for the user and for a project. Settings that turn
+// an agent's hooks off are among the faults of its first installation. For a file that cannot be
+// read it returns an error.
 func All(home, project string, getenv func(string) string) ([]Installed, []error) {
 	var all []Installed
 	var errs []error
 	seen := make(map[string]bool)
 	for _, agent := range codehook.Agents() {
+		first := len(all)
 		for _, root := range []string{"", project} {
 			place, err := Find(agent, home, root, getenv)
 			if err != nil || seen[place.Path()] {
@@ -219,6 +221,13 @@ func All(home, project string, getenv func(string) string) ([]Installed, []error
 			if in.There() {
 				all = append(all, in)
 			}
+		}
+		if first < len(all) {
+			off, more := turnedOff(agent, home, project, getenv)
+			all[first].Faults = append(all[first].Faults, off...)
+			errs = append(errs, slices.DeleteFunc(more, func(err error) bool {
+				return slices.ContainsFunc(errs, func(known error) bool { return known.Error() == err.Error() })
+			})...)
 		}
 	}
 	return all, errs

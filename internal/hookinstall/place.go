@@ -50,16 +50,22 @@ func Find(agent codehook.Agent, home, project string, getenv func(string) string
 	if project != "" {
 		return Place{Agent: agent, Project: true, Dir: project, Name: l.project}, nil
 	}
+	return l.place(agent, l.user, home, getenv)
+}
+
+// place returns a file of the user's that has this name below the home directory, unless the
+// agent's variable names another directory.
+func (l layout) place(agent codehook.Agent, name, home string, getenv func(string) string) (Place, error) {
 	if l.variable != "" {
 		if dir := getenv(l.variable); filepath.IsAbs(dir) {
-			rest, err := filepath.Rel(l.base, filepath.FromSlash(l.user))
+			rest, err := filepath.Rel(l.base, filepath.FromSlash(name))
 			return followLink(Place{Agent: agent, Dir: dir, Name: filepath.ToSlash(rest)}), err
 		}
 	}
 	if home == "" {
 		return Place{}, errors.New("there is no home directory: set HOME, or install into a project with --project")
 	}
-	return followLink(Place{Agent: agent, Dir: home, Name: l.user}), nil
+	return followLink(Place{Agent: agent, Dir: home, Name: name}), nil
 }
 
 // followLink returns the place that a symbolic link leads to, because some users keep such files

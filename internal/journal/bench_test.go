@@ -6,11 +6,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 )
 
 // BenchmarkNewest looks for traces among 50,000 events, of which every hundredth is one.
 func BenchmarkNewest(b *testing.B) {
-	j := New(openEngine(b), Options{})
+	j := New(embedded.Engine(b, b.TempDir()), Options{})
 	data := json.RawMessage(`{"turn":"turn%d","text":"` + strings.Repeat("x", 400) + `"}`)
 	for i := range 50_000 {
 		kind, turn := "common", ""

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 )
 
 // watched is an engine whose streams are watched, and may fail to write together.
@@ -100,7 +101,7 @@ func wantBurst(t *testing.T, j *Journal) {
 // TestBurst posts more events than a disk can write one by one.
 func TestBurst(t *testing.T) {
 	t.Run("many events are written together", func(t *testing.T) {
-		w := &watched{Store: openEngine(t)}
+		w := &watched{Store: embedded.Engine(t, t.TempDir())}
 		wantBurst(t, burst(t, w))
 		if w.alone >= 2*minTogether || len(w.together) > maxQueued/maxTogether+2 {
 			t.Errorf("%d alone, together: %v", w.alone, w.together)
@@ -108,7 +109,7 @@ func TestBurst(t *testing.T) {
 	})
 	for name, before := range map[string]bool{"before": true, "after": false} {
 		t.Run("events that fail together "+name+" they were written are written one by one, once", func(t *testing.T) {
-			w := &watched{Store: openEngine(t), before: before, fails: errors.New("no answer")}
+			w := &watched{Store: embedded.Engine(t, t.TempDir()), before: before, fails: errors.New("no answer")}
 			wantBurst(t, burst(t, w))
 			if w.alone != maxQueued {
 				t.Errorf("%d alone", w.alone)
@@ -116,7 +117,7 @@ func TestBurst(t *testing.T) {
 		})
 	}
 	t.Run("the journal says how many events were dropped", func(t *testing.T) {
-		stuck := newStuck(openEngine(t))
+		stuck := newStuck(embedded.Engine(t, t.TempDir()))
 		j := New(stuck, Options{})
 		for range maxQueued + 5 {
 			j.Post("k", "", json.RawMessage("1"))

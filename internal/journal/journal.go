@@ -69,11 +69,7 @@ type Journal struct {
 // New makes a journal. It does no I/O and starts no goroutine: the first [Journal.Post] starts one,
 // and [Journal.Close] ends it.
 func New(e engine.Store, o Options) *Journal {
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &Journal{engine: e, log: log, queue: newQueue()}
+	return &Journal{engine: e, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), queue: newQueue()}
 }
 
 func (j *Journal) open(ctx context.Context) (engine.Stream, error) {

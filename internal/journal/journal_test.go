@@ -13,25 +13,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/variants"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func openEngine(t testing.TB) *engine.Engine {
-	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
 
 func publish(t *testing.T, j *Journal, kind, session, data string) uint64 {
 	t.Helper()
@@ -57,7 +44,7 @@ func read(t *testing.T, j *Journal, after uint64, f Filter, limit int) string {
 }
 
 func TestJournal(t *testing.T) {
-	j := New(openEngine(t), Options{})
+	j := New(embedded.Engine(t, t.TempDir()), Options{})
 	ctx := t.Context()
 	if first, err := j.Last(ctx); err != nil || first != 0 {
 		t.Errorf("an empty journal's last is %d, %v", first, err)
@@ -130,7 +117,7 @@ func TestJournal(t *testing.T) {
 }
 
 func TestReadPages(t *testing.T) {
-	j := New(openEngine(t), Options{})
+	j := New(embedded.Engine(t, t.TempDir()), Options{})
 	for i := range page + 3 {
 		kind := "other"
 		if i%100 == 0 {
@@ -156,7 +143,7 @@ func TestReadPages(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	e := openEngine(t)
+	e := embedded.Engine(t, t.TempDir())
 	j, writer := New(e, Options{}), New(e, Options{})
 	enough := errors.New("enough")
 
@@ -236,7 +223,7 @@ func TestFollow(t *testing.T) {
 
 func TestPost(t *testing.T) {
 	t.Run("posts are stored in their order", func(t *testing.T) {
-		j := New(openEngine(t), Options{})
+		j := New(embedded.Engine(t, t.TempDir()), Options{})
 		for _, data := range []string{"1", "2", "3"} {
 			if !j.Post("k", "", json.RawMessage(data)) {
 				t.Fatal("the event was dropped")
@@ -250,7 +237,7 @@ func TestPost(t *testing.T) {
 		}
 	})
 	t.Run("a full queue drops and counts, and does not wait", func(t *testing.T) {
-		stuck := newStuck(openEngine(t))
+		stuck := newStuck(embedded.Engine(t, t.TempDir()))
 		j := New(stuck, Options{})
 		const surplus = 10
 		for range maxQueued + surplus + 1 { // one is on its way
@@ -267,7 +254,7 @@ func TestPost(t *testing.T) {
 		}
 	})
 	t.Run("large events fill the queue sooner", func(t *testing.T) {
-		stuck := newStuck(openEngine(t))
+		stuck := newStuck(embedded.Engine(t, t.TempDir()))
 		j := New(stuck, Options{})
 		large := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 		taken := 0
@@ -287,7 +274,7 @@ func TestPost(t *testing.T) {
 	})
 	t.Run("an event that cannot be stored is counted and logged", func(t *testing.T) {
 		var log plugtest.Log
-		j := New(openEngine(t), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		j := New(embedded.Engine(t, t.TempDir()), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		j.Post("k", "", json.RawMessage("{"))
 		_ = j.Close() // an error only if the event had not been dropped yet
 		if j.Dropped() != 1 || !strings.Contains(log.String(), "event dropped") {
@@ -295,7 +282,7 @@ func TestPost(t *testing.T) {
 		}
 	})
 	t.Run("after close posts are dropped, and a second close does nothing", func(t *testing.T) {
-		j := New(openEngine(t), Options{})
+		j := New(embedded.Engine(t, t.TempDir()), Options{})
 		for range 2 {
 			if err := j.Close(); err != nil {
 				t.Error(err)
@@ -306,7 +293,7 @@ func TestPost(t *testing.T) {
 		}
 	})
 	t.Run("close gives up on an engine that does not answer", func(t *testing.T) {
-		stuck := newStuck(openEngine(t))
+		stuck := newStuck(embedded.Engine(t, t.TempDir()))
 		j := New(stuck, Options{})
 		for range 3 {
 			j.Post("k", "", json.RawMessage("1"))

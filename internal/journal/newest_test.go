@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 )
 
 func TestNewest(t *testing.T) {
-	e := openEngine(t)
+	e := embedded.Engine(t, t.TempDir())
 	j := New(e, Options{})
 	const many = 2*page + 3
 	for begin := 0; begin < many; begin += page {
@@ -78,7 +79,7 @@ func TestNewest(t *testing.T) {
 		}
 	}
 	t.Run("an empty journal has none", func(t *testing.T) {
-		if got, err := New(openEngine(t), Options{}).Newest(t.Context(), 0, Filter{}, 5); err != nil || len(got) != 0 {
+		if got, err := New(embedded.Engine(t, t.TempDir()), Options{}).Newest(t.Context(), 0, Filter{}, 5); err != nil || len(got) != 0 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
@@ -121,7 +122,7 @@ func (s askedStream) ReadBack(ctx context.Context, topic string, before uint64, 
 }
 
 func TestRareEventsCostNoScan(t *testing.T) {
-	e := openEngine(t)
+	e := embedded.Engine(t, t.TempDir())
 	writer := New(e, Options{})
 	for i := range page {
 		kind, turn := "common", ""
@@ -158,7 +159,7 @@ func TestRareEventsCostNoScan(t *testing.T) {
 // TestTheEarlierLayout: events of an earlier layout, whose topic is their session alone, are read,
 // and are forgotten with their session.
 func TestTheEarlierLayout(t *testing.T) {
-	e := openEngine(t)
+	e := embedded.Engine(t, t.TempDir())
 	j := New(e, Options{})
 	publish(t, j, "new", "ses_a", "1")
 	for _, session := range []string{"ses_a", "ses_b"} {

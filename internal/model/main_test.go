@@ -77,7 +77,7 @@ func (f *fixture) ask(t *testing.T, req *Request) (*Response, []Delta, error) {
 	return resp, deltas, err
 }
 
-// must is ask, and fails the test on an error.
+// must calls ask, and fails the test if that returns an error.
 func (f *fixture) must(t *testing.T, req *Request) (*Response, []Delta) {
 	t.Helper()
 	resp, deltas, err := f.ask(t, req)
@@ -87,7 +87,7 @@ func (f *fixture) must(t *testing.T, req *Request) (*Response, []Delta) {
 	return resp, deltas
 }
 
-// fails is ask, and fails the test without an error.
+// fails calls ask, and fails the test if that returns no error.
 func (f *fixture) fails(t *testing.T, req *Request) *Error {
 	t.Helper()
 	resp, _, err := f.ask(t, req)

@@ -67,7 +67,7 @@ type ToolCall struct {
 
 	// Malformed is the text that the model wrote instead of an object; Arguments is then {}. Such a
 	// call must not run: answer it with [ToolCall.Problem].
-	Malformed string `json:"malformed,omitempty" doc:"What the model wrote, if it is not JSON." example:"{path:"`
+	Malformed string `json:"malformed,omitempty" doc:"What the model wrote, if it is not a JSON object." example:"{path:"`
 }
 
 // A Tool describes a tool for a model.

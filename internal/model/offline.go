@@ -29,7 +29,7 @@ func openOffline(c Config) (Model, error) {
 	if c.Script == "" {
 		return newOffline(c, nil), nil
 	}
-	script, err := LoadScript(c.Script)
+	script, err := loadScript(c.Script)
 	if err != nil {
 		return nil, fmt.Errorf("model script: %w", err)
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -117,8 +118,6 @@ func (c Config) withDefaults() Config {
 	if c.Getenv == nil {
 		c.Getenv = os.Getenv
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

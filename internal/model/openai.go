@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // openaiModel implements OpenAI's Chat Completions API, which compatible servers have in common.
@@ -56,7 +57,7 @@ func (m *openaiModel) addEvent(e event, r *reply) error {
 	if err := decode(e.data, &c); err != nil {
 		return err
 	}
-	if len(c.Error) > 0 && string(c.Error) != "null" {
+	if !rawjson.Missing(c.Error) {
 		return &answeredError{body: e.data}
 	}
 	if c.Usage.Prompt > 0 || c.Usage.Completion > 0 {

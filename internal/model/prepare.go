@@ -206,7 +206,7 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	if o.Get("type") == nil {
 		o = o.With(rawjson.Field{Name: "type", Value: json.RawMessage(`"object"`)})
 	}
-	if p := o.Get("properties"); p == nil || string(p) == "null" {
+	if p := o.Get("properties"); rawjson.Missing(p) {
 		o = o.With(rawjson.Field{Name: "properties", Value: emptyObject})
 	}
 	return o.JSON()

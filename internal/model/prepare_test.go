@@ -185,7 +185,7 @@ user:
 	}
 }
 
-func TestPrepareRefusesNothing(t *testing.T) {
+func TestPrepareRefusesAConversationWithoutAMessage(t *testing.T) {
 	for _, messages := range [][]Message{nil, {{Role: User, Content: " "}}, {{Role: System, Content: "a"}}} {
 		if _, err := prepare(&Request{Messages: messages}, false); !errors.Is(err, errNothingSaid) {
 			t.Errorf("got %v", err)

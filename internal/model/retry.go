@@ -179,8 +179,8 @@ func (m *remote) transportError(err error) *Error {
 	return e
 }
 
-// backoff returns the pause after this many tries. The longest pause doubles with every try. The
-// pause is random, at least half of that, so that many clients do not try again at the same moment.
+// backoff returns the pause after this many tries. It is random, so that many clients do not try
+// again at the same moment: at most firstWait, doubled with every try, and at least half of that.
 func backoff(tries int) time.Duration {
 	full := firstWait << min(tries-1, 5)
 	return full/2 + rand.N(full/2)

@@ -34,8 +34,8 @@ type ScriptedCall struct {
 	Arguments json.RawMessage // an object
 }
 
-// LoadScript reads a script from a file.
-func LoadScript(path string) (Script, error) {
+// loadScript reads a script from a file.
+func loadScript(path string) (Script, error) {
 	data, err := plainfile.Read(path, document.MaxSize)
 	if err != nil {
 		return nil, err

@@ -89,10 +89,10 @@ func busAddress(p programs) (string, error) {
 	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
 }
 
-// notifySendError returns why notify-send cannot reach a desktop either, or nil if it may.
-// (notify-send --version succeeds without a desktop.) notify-send needs a session bus, too, but it
-// finds more of them than [busAddress]: those of other transports, and the one that belongs to a
-// display.
+// notifySendError returns why notify-send cannot reach a desktop, or nil if it may reach one.
+// Running notify-send --version does not show that: it succeeds without a desktop. notify-send
+// needs a session bus, but finds more buses than [busAddress]: those of other transports, and the
+// one that belongs to a display.
 func notifySendError(p programs) error {
 	if _, err := busAddress(p); err == nil {
 		return errors.New("it uses the same session bus")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 )
 
 // A Route leads to one recipient of messages, such as a [[notifiers]] entry of an agent.
@@ -93,9 +95,7 @@ func NewDispatch(o DispatchOptions) *Dispatch {
 	if o.Limiter == nil {
 		o.Limiter = NewLimiter(InMemory(), nil)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Waiting = cmp.Or(o.Waiting, 256)
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	d := &Dispatch{o: o, slots: make(chan struct{}, cmp.Or(o.Parallel, 8)), queues: make(map[string][]queuedMessage)}
@@ -237,7 +237,7 @@ func (d *Dispatch) count(result Result) {
 // report logs a failure and calls Observe.
 func (d *Dispatch) report(p queuedMessage, end Delivery) {
 	if end.Err != nil {
-		text, fix := splitFix(end.Err)
+		text, fix := fixes.Split(end.Err)
 		if _, builtIn := p.route.Sender.(Notifier); builtIn && fix == "" {
 			fix = "`patchbay job doctor --reach` checks the notifiers"
 		}
@@ -250,20 +250,6 @@ func (d *Dispatch) report(p queuedMessage, end Delivery) {
 	if d.o.Observe != nil {
 		d.o.Observe(end)
 	}
-}
-
-// splitFix returns an error's text without its fix, and the fix; "" if the error has none.
-func splitFix(err error) (text, fix string) {
-	if e, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		fix = e.Fix()
-	}
-	if fix == "" {
-		return err.Error(), ""
-	}
-	return strings.TrimSuffix(err.Error(), "; "+fix), fix
 }
 
 func (d *Dispatch) log(p queuedMessage) *slog.Logger {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -136,7 +138,7 @@ func expandIn(v any, lookup func(string) (string, bool)) (any, error) {
 			}
 		}
 	case map[string]any:
-		for name := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) { // so that the error is the same each time
 			if v[name], err = expandIn(v[name], lookup); err != nil {
 				return nil, err
 			}

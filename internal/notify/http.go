@@ -37,7 +37,7 @@ type ServiceError struct {
 	Driver string
 	Status int           // the HTTP status; 0: no answer
 	Said   string        // the text of the service or of the network error: quoted, shortened and without secrets
-	After  time.Duration // when the service wants to be tried again; 0: it does not say
+	After  time.Duration // how long the service asks to wait; 0: it does not say
 	Tries  int
 
 	cause     error // the network error without the URL; nil: the service answered

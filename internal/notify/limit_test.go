@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 )
 
 // A clock is set by hand.
@@ -167,15 +168,7 @@ type lost struct{}
 func (lost) Change(context.Context, string, func([]byte) ([]byte, error)) error { return errLost }
 
 func TestMarksInABucket(t *testing.T) {
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := embedded.Engine(t, t.TempDir())
 	b, err := e.Bucket(t.Context(), engine.BucketConfig{Name: "marks"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,9 +126,7 @@ func (o Options) filled() Options {
 	if o.Lookup == nil {
 		o.Lookup = func(string) (string, bool) { return "", false }
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.System == "" {
 		o.System = runtime.GOOS
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 )
 
 // A SettingsError lists everything that is wrong with a notifier's settings. It contains no value
@@ -109,7 +110,7 @@ func (s *settings) expanded(v document.Value) (text, bool) {
 	}
 	t, values, err := expand(str, lookup)
 	if err != nil {
-		_, fix := splitFix(err)
+		fix := fixes.Of(err)
 		v.Bad(fix, "%v", err)
 		return text{faulty: true}, false
 	}

@@ -45,6 +45,17 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// TestExpandJSONNamesTheSameVariable: of several variables that are not set, the error always names
+// the same, so that a check that is repeated reports the same problem.
+func TestExpandJSONNamesTheSameVariable(t *testing.T) {
+	for range 20 {
+		_, _, err := ExpandJSON([]byte(`{"b":"${B}","a":"${A}","c":"${C}"}`), func(string) (string, bool) { return "", false })
+		if err == nil || !strings.Contains(err.Error(), "variable A ") {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
 func FuzzExpand(tf *testing.F) {
 	f := variants.Of(tf)
 	for _, s := range []string{"", "${A}", "$${A}", "${", "${A}${B}$", "$$${A}", "a}b${A}", "${é}"} {

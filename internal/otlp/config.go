@@ -70,7 +70,7 @@ func endpoint(address string, getenv func(string) string, protocol string) (*url
 	if address == "" {
 		return nil, ErrNoEndpoint
 	}
-	u, err := ParseURL(address)
+	u, err := parseURL(address)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func endpoint(address string, getenv func(string) string, protocol string) (*url
 	return u, nil
 }
 
-// ParseURL parses the address of a collector.
-func ParseURL(address string) (*url.URL, error) {
+// parseURL parses the address of a collector.
+func parseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("not the address of a collector: write it as in http://127.0.0.1:4318")

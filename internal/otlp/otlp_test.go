@@ -87,6 +87,18 @@ func TestSpansOfATurn(t *testing.T) {
 	}
 }
 
+// TestSpansHaveNoSecrets checks that secrets are removed before a long text is cut.
+func TestSpansHaveNoSecrets(t *testing.T) {
+	e := event("t1", hook.ActionDeny)
+	e.Clean = func(text string) string { return strings.ReplaceAll(text, "planted-key", "[secret]") }
+	e.Outcome.Reason = strings.Repeat("x", maxText-5) + "planted-key"
+	e.Outcome.Steps[1].Err = hook.Failure(hook.Crash, errors.New("bad key planted-key"))
+	spans := Spans(e)
+	if text := fmt.Sprintf("%+v", spans); strings.Contains(text, "plant") || spans[0].Message != "bad key [secret]" || spans[2].Message != spans[0].Message {
+		t.Errorf("%s", text)
+	}
+}
+
 // TestSpansThatOverlap checks that the spans of a notify point overlap, and that none begins before
 // its event.
 func TestSpansThatOverlap(t *testing.T) {

@@ -15,6 +15,8 @@ type Event struct {
 	Turn    string    // "": it belongs to no turn, and is its own trace
 	End     time.Time // when it ended
 	Outcome *hook.Outcome
+
+	Clean func(text string) string // removes secrets from the words of plugins; nil: there are none
 }
 
 // Spans returns a span for each event, and below it one for each plugin that was asked. The events
@@ -35,7 +37,7 @@ func (e *Event) spans() []Span {
 	root := Span{Trace: e.trace(key), ID: spanID(key, 0), Name: string(e.Outcome.Point), Start: began, End: e.End, Attributes: e.attributes()}
 	all := append(make([]Span, 0, 1+len(steps)), root)
 	for i := range steps {
-		s := step(&steps[i])
+		s := e.step(&steps[i])
 		s.Trace, s.ID, s.Parent = root.Trace, spanID(key, i+1), root.ID
 		s.Start = began.Add(steps[i].Started.Sub(first))
 		s.End = s.Start.Add(steps[i].Duration)
@@ -69,7 +71,7 @@ func (e *Event) attributes() []Attribute {
 	if spec, ok := o.Point.Spec(); ok {
 		all = append(all, Attribute{"patchbay.mode", string(spec.Mode)})
 	}
-	for _, a := range []Attribute{{"session.id", e.Session}, {"patchbay.turn", e.Turn}, {"patchbay.by", o.By}, {"patchbay.reason", short(o.Reason)}} {
+	for _, a := range []Attribute{{"session.id", e.Session}, {"patchbay.turn", e.Turn}, {"patchbay.by", o.By}, {"patchbay.reason", e.short(o.Reason)}} {
 		if a.Value != "" {
 			all = append(all, a)
 		}
@@ -78,14 +80,14 @@ func (e *Event) attributes() []Attribute {
 }
 
 // step returns the span of one step, without its ids and times.
-func step(s *hook.Step) Span {
+func (e *Event) step(s *hook.Step) Span {
 	span := Span{Name: s.Plugin + " " + s.Hook, Attributes: []Attribute{{"patchbay.plugin", s.Plugin}, {"patchbay.dialect", s.Dialect},
 		{"patchbay.hook", s.Hook}, {"patchbay.verdict", string(s.Verdict)}, {"patchbay.changed", s.Changed}}}
 	if s.Connected {
 		span.Attributes = append(span.Attributes, Attribute{"patchbay.connected", true})
 	}
 	if s.Err != nil {
-		span.Failed, span.Message = true, short(s.Err.Error())
+		span.Failed, span.Message = true, e.short(s.Err.Error())
 		span.Attributes = append(span.Attributes, Attribute{"error.type", string(s.Err.Kind)}, Attribute{"patchbay.on_failure", string(s.Action)})
 	}
 	return span
@@ -94,4 +96,9 @@ func step(s *hook.Step) Span {
 // maxText is how much of a plugin's own text is exported.
 const maxText = 1000
 
-func short(text string) string { return excerpt.Of(text, maxText) }
+func (e *Event) short(text string) string {
+	if e.Clean != nil {
+		text = e.Clean(text)
+	}
+	return excerpt.Of(text, maxText)
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -78,14 +79,8 @@ func (s *Session) Do(ctx context.Context, c Command) error {
 
 // Refuse reports the error of a command that was not run.
 func (s *Session) Refuse(err error) {
-	e := Event{Event: Failure, Error: err.Error()}
-	if f, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		e.Fix, e.Error = f.Fix(), strings.TrimSuffix(e.Error, "; "+f.Fix())
-	}
-	s.emit(e)
+	text, fix := fixes.Split(err)
+	s.emit(Event{Event: Failure, Error: text, Fix: fix})
 }
 
 // reported is the error of a call that failed; its event has reported it.
@@ -246,13 +241,6 @@ func (s *Session) targets() []Target {
 		list = append(list, Target{Verb: "call", Name: m, Sample: json.RawMessage(`{}`)})
 	}
 	return list
-}
-
-// Targets returns what can be sent to the plugin; none if it does not work.
-func (s *Session) Targets() []Target {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.targets()
 }
 
 // Last returns the last command that was sent; false if there is none.

@@ -3,7 +3,6 @@ package plugindev
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -57,69 +56,57 @@ func concrete(pattern string) string {
 	return name
 }
 
+// samples are the usual values of fields that have the same one at every point.
+var samples = map[string]any{
+	"session_id":               "dev-session",
+	"user_text":                "Hello, plugin!",
+	"user_message":             "Hello, plugin!",
+	"message":                  "Hello, plugin!",
+	"dynamic_context":          "Today is a sample day.",
+	"base_prompt":              "You are a helpful assistant.",
+	"text":                     "This is a sample answer.",
+	"tool_calls":               []any{},
+	"tools":                    []any{},
+	"tool":                     "read_file",
+	"call_id":                  "call_1",
+	"arguments":                map[string]any{"path": "README.md"},
+	"result":                   "# Read me\n",
+	"success":                  true,
+	"error":                    "",
+	"duration":                 1.5,
+	"transcript":               talk,
+	"messages":                 talk,
+	"messages_being_compacted": talk,
+	"messages_remaining":       []any{message("user", "What is next?")},
+	"strategy":                 "summarize",
+	"trigger":                  "manual",
+	"command":                  "sample",
+	"args":                     []string{"one", "two"},
+	"flags":                    map[string]any{},
+	"config":                   map[string]any{},
+	"agent":                    "sample-agent",
+	"schedule":                 "daily",
+	"event":                    "success",
+}
+
+var talk = []any{message("user", "Hello!"), message("assistant", "Hello to you.")}
+
+func message(role, text string) map[string]any { return map[string]any{"role": role, "content": text} }
+
 func fieldValue(point hook.Point, field string) any {
-	message := func(role, text string) map[string]any { return map[string]any{"role": role, "content": text} }
-	dir, _ := os.Getwd() // "" is good enough
-	switch field {
-	case "session_id":
-		return "dev-session"
-	case "working_dir", "project_root":
+	of, _, _ := strings.Cut(string(point), ".")
+	switch {
+	case field == "working_dir", field == "project_root":
+		dir, _ := os.Getwd() // "" is good enough
 		return dir
-	case "user_text", "user_message", "message":
-		if strings.HasPrefix(string(point), "job.") {
-			return "All is well.\n"
-		}
-		return "Hello, plugin!"
-	case "dynamic_context":
-		return "Today is a sample day."
-	case "base_prompt":
-		return "You are a helpful assistant."
-	case "text":
-		return "This is a sample answer."
-	case "tool_calls", "tools":
-		return []any{}
-	case "tool":
-		return "read_file"
-	case "call_id":
-		return "call_1"
-	case "arguments":
-		return map[string]any{"path": "README.md"}
-	case "success":
-		return true
-	case "error":
-		return ""
-	case "duration":
-		return 1.5
-	case "transcript", "messages", "messages_being_compacted":
-		return []any{message("user", "Hello!"), message("assistant", "Hello to you.")}
-	case "messages_remaining":
-		return []any{message("user", "What is next?")}
-	case "strategy":
-		return "summarize"
-	case "trigger":
-		return "manual"
-	case "command":
-		return "sample"
-	case "args":
-		return []string{"one", "two"}
-	case "flags", "config":
-		return map[string]any{}
-	case "timestamp":
+	case field == "timestamp":
 		return time.Now().UTC().Format(time.RFC3339)
-	case "agent":
-		return "sample-agent"
-	case "schedule":
-		return "daily"
-	case "event":
-		return "success"
-	case "result":
-		if strings.HasPrefix(string(point), "command.") {
-			if point == hook.CommandAfter || point == hook.CommandDone {
-				return map[string]any{"stdout": "done\n", "stderr": "", "exit_code": 0}
-			}
-			return nil
-		}
-		return "# Read me\n"
+	case field == "message" && of == "job":
+		return "All is well.\n"
+	case field == "result" && (point == hook.CommandAfter || point == hook.CommandDone):
+		return map[string]any{"stdout": "done\n", "stderr": "", "exit_code": 0}
+	case field == "result" && of == "command":
+		return nil
 	}
-	return filepath.Base(field)
+	return samples[field]
 }

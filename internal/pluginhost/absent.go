@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
@@ -102,7 +103,7 @@ func (e *entry) explained() (message, fix string) {
 	case n == 1 && e.found.Problems[0].Fix != "":
 		fix = e.found.Problems[0].Fix
 	case n > 0:
-		fix = "`patchbay plugin validate " + e.info.Name + "` lists everything that is wrong with it"
+		fix = "`patchbay plugin validate " + program.Quote(e.info.Name) + "` lists everything that is wrong with it"
 	default:
 		fix = lookAt(e, e.found.Dialect, dialect.Problem{Path: e.found.Path})
 	}
@@ -167,7 +168,7 @@ func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 	text, fix := finding(SeverityWarning, e, f.Dialect, p).Where+": "+p.Message, p.Fix
 	if more := len(f.Misspelt) - 1; more > 0 {
 		text += fmt.Sprintf("; and %d more mistakes", more)
-		fix += "; `patchbay plugin validate " + f.Name + "` lists all of them"
+		fix += "; `patchbay plugin validate " + program.Quote(f.Name) + "` lists all of them"
 	}
 	if !h.warned[text] {
 		h.warned[text] = true
@@ -278,12 +279,7 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
 			continue
 		}
-		_, fix := splitFix(s.Err)
-		text, ends := strings.CutSuffix(s.Err.Cause(), "; "+fix)
-		if !ends {
-			fix = cmp.Or(FailureFix(s.Err), h.refusedFix(s))
-		}
-		fix = cmp.Or(skippedFix(s.Err), fix)
+		text, fix := skippedFailure(s.Err)
 		attrs := []any{"plugin", s.Plugin, "dialect", s.Dialect, "err", text, "hook", s.Hook, "point", string(out.Point)}
 		if fix != "" {
 			attrs = append(attrs, "fix", fix)
@@ -295,6 +291,19 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 	}
 }
 
+// skippedFailure returns the text of a failure that let the event go on, and its fix.
+func skippedFailure(e *hook.Error) (text, fix string) {
+	if lacks, ok := errors.AsType[*lackingError](e); ok {
+		return e.Cause(), lacks.Fix()
+	}
+	_, fix = splitFix(e)
+	text, ends := strings.CutSuffix(e.Cause(), "; "+fix)
+	if !ends {
+		fix = FailureFix(e)
+	}
+	return text, cmp.Or(skippedFix(e), fix)
+}
+
 // skippedFix returns the fix for a failure that let the event go on, or "" if the usual fix
 // applies. A request that is too large for the protocol is not sent, and the event goes on. The fix
 // then says how the plugin, which may be a guard, can refuse such an event.
@@ -304,7 +313,7 @@ func skippedFix(e *hook.Error) string {
 		return fmt.Sprintf("send less; to refuse an event that the plugin cannot be asked about, set on_failure = \"deny\" in [%s] of the configuration",
 			document.KeyPath("plugins", e.Plugin))
 	case e.Kind == hook.Crash:
-		return fmt.Sprintf("find out why it ended: `patchbay plugin logs %s` shows all that it wrote to stderr", e.Plugin)
+		return fmt.Sprintf("find out why it ended: `patchbay plugin logs %s` shows all that it wrote to stderr", program.Quote(e.Plugin))
 	}
 	return ""
 }
@@ -320,12 +329,12 @@ func FailureFix(e *hook.Error) string {
 		}
 		return fmt.Sprintf("give it more time: set %s in [%s] of the configuration", key, document.KeyPath("plugins", e.Plugin))
 	case hook.TooLarge:
-		return fmt.Sprintf("the plugin must send less, for example only the fields that it changes; tell its author, or disable it with `patchbay plugin disable %s`", e.Plugin)
+		return fmt.Sprintf("the plugin must send less, for example only the fields that it changes; tell its author, or disable it with `patchbay plugin disable %s`", program.Quote(e.Plugin))
 	case hook.Outdated:
 		return "install a release of the plugin that is made for this version of its protocol"
 	case hook.Garbled:
 		return fmt.Sprintf("the plugin does not follow its protocol, and `patchbay plugin test %s` shows where; tell its author, or disable it with `patchbay plugin disable %s`",
-			e.Plugin, e.Plugin)
+			program.Quote(e.Plugin), program.Quote(e.Plugin))
 	}
 	return ""
 }

@@ -88,15 +88,19 @@ func (h *Host) ChangeConfig(changes []ConfigChange, base string) (*ConfigEdit, e
 	return done, err
 }
 
-// Undo restores the text from before the change. It fails with ErrBase if the file has changed
-// since.
+// ErrChangedAgain is returned by [ConfigEdit.Undo] if the file is no longer the one that was
+// written.
+var ErrChangedAgain = errors.New("the file has changed again since then")
+
+// Undo restores the text from before the change. It returns [ErrChangedAgain] if the file has
+// changed since.
 func (e *ConfigEdit) Undo() error {
 	if !e.Written {
 		return nil
 	}
 	_, err := editfile.Edit(configPlace(e.File), func(now []byte) ([]byte, error) {
 		if !bytes.Equal(now, e.New) {
-			return nil, ErrBase
+			return nil, ErrChangedAgain
 		}
 		return e.Old, nil
 	})

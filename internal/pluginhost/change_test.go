@@ -87,7 +87,7 @@ func TestChangeConfigRefuses(t *testing.T) {
 	}
 }
 
-func TestAChangeIsMadeForOneText(t *testing.T) {
+func TestAChangedFileIsNotOverwritten(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	host := n.open()
 	preview, err := host.PreviewConfig([]pluginhost.ConfigChange{set("priority", "3")})
@@ -112,7 +112,7 @@ func TestAChangeIsMadeForOneText(t *testing.T) {
 	if err := os.WriteFile(n.config, []byte("# mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := edit.Undo(); !errors.Is(err, pluginhost.ErrBase) || n.read(n.config) != "# mine\n" {
+	if err := edit.Undo(); !errors.Is(err, pluginhost.ErrChangedAgain) || n.read(n.config) != "# mine\n" {
 		t.Errorf("Undo overwrote a later change: %v\n%s", err, n.read(n.config))
 	}
 }

@@ -23,6 +23,7 @@ import (
 type pluginConfigs struct {
 	user    *config.Config
 	project *config.Project
+	unread  error // why the project's file could not be read again; nil: it could
 }
 
 // loadConfigs reads the project's file and combines it with the user's.
@@ -34,10 +35,18 @@ func (s *setup) loadConfigs(user *config.Config) (*pluginConfigs, error) {
 	if !projectfiles.In(s.dirs).ReadsConfig(s.projectRoot) {
 		return g, nil // it belongs to another user: examineProject reports it
 	}
-	var err error
-	g.project, err = config.LoadProject(s.projectRoot)
+	project, err := config.LoadProject(s.projectRoot)
+	if before := s.configs.Load(); err != nil && s.guest && before != nil {
+		s.Logger.Warn(projectStays, "err", err, "project", s.projectRoot)
+		project, g.unread, err = before.project, err, nil
+	}
+	g.project = project
 	return g, err
 }
+
+// projectStays reports a project's file that could be read before. A daemon keeps what it had, so
+// that the user's own changes are applied in that project too.
+const projectStays = "the project's config cannot be read again, and stays as it was"
 
 func (s *setup) projectFile() string {
 	return filepath.Join(s.projectRoot, filepath.FromSlash(config.ProjectFile))
@@ -139,18 +148,31 @@ func withConfig(s dialect.Settings, table map[string]any) dialect.Settings {
 	return s
 }
 
-// dropUnfitProjectConfig drops the project's config for a plugin if it does not fit.
-func (h *Host) dropUnfitProjectConfig(e *entry) {
+// fitting returns settings without the project's config for a plugin, if that is dropped.
+func (h *Host) fitting(e *entry, s dialect.Settings) dialect.Settings {
+	p, left := h.leftOutConfig(e)
+	if !left {
+		return s
+	}
+	h.setup().Logger.Warn(p.Message, "plugin", e.names.shown(), "file", p.Path, "fix", p.Fix, dialect.FindingKey, true)
+	user, _ := h.layersInUse(e)
+	return withConfig(s, user.table)
+}
+
+// leftOutConfig returns the problem with the project's config for a plugin, if that is dropped.
+func (h *Host) leftOutConfig(e *entry) (p dialect.Problem, left bool) {
 	err := h.unfitProjectConfig(e)
 	if err == nil {
-		return
+		return p, false
 	}
-	user, project := h.setup().configs.Load().layers(e.names)
-	e.settings = withConfig(e.settings, user.table)
-	p := dialect.Problem{Path: project.file, Fix: "write values there that fit, or take them out",
+	p = dialect.Problem{Path: h.setup().configs.Load().project.File(), Fix: "write values there that fit, or take them out",
 		Message: "the project's config for it is left out: " + err.Error()}
-	e.odd.add(p, true)
-	h.setup().Logger.Warn(p.Message, "plugin", e.names.shown(), "file", p.Path, "fix", p.Fix, dialect.FindingKey, true)
+	for _, at := range problemsOf(h.setup().withPlaces(e.names, err)) {
+		if at.Path == p.Path && p.Line == 0 {
+			p.Line, p.Column = at.Line, at.Column
+		}
+	}
+	return p, true
 }
 
 // valueAt follows a path of names. ok is false if there is no value.

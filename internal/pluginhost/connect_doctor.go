@@ -8,6 +8,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // examineConnections reports the [[connect]] tables whose plugin cannot be called. If several
@@ -59,10 +60,10 @@ func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, probl
 	}
 	problem = fmt.Sprintf("[[connect]] to %s: its plugin cannot be asked: %s%s", c.Plugin, strings.Join(fails, ", "), meanwhile(c))
 	if disabled == len(fails) {
-		return SeverityError, problem, fmt.Sprintf("`patchbay plugin enable %s`, or remove the table", c.Plugin)
+		return SeverityError, problem, fmt.Sprintf("`patchbay plugin enable %s`, or remove the table", program.Quote(c.Plugin))
 	}
 	return SeverityError, problem,
-		fmt.Sprintf("`patchbay plugin info %s` says what is wrong with it", c.Plugin)
+		fmt.Sprintf("`patchbay plugin info %s` says what is wrong with it", program.Quote(c.Plugin))
 }
 
 // meanwhile returns a sentence on what happens to the events of the point while the connected

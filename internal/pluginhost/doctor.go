@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
@@ -36,7 +37,7 @@ type Finding struct {
 // An Action fixes a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
 type Action struct {
 	Kind   string `json:"kind" enum:"executable,enable,restart" doc:"executable and restart are routes of the plugin; enable is a change of the configuration." example:"executable"`
-	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME if its name is ambiguous." example:"dotagent:shout"`
+	Plugin string `json:"plugin" doc:"The plugin, as DIALECT:NAME." example:"dotagent:shout"`
 }
 
 // The kinds of actions.
@@ -49,10 +50,22 @@ const (
 // Doctor lists all known problems of the plugins of this host. It calls no plugin;
 // [Host.CheckHealth] does.
 func (h *Host) Doctor() []Finding {
+	return h.Hidden().CleanFindings(h.findings())
+}
+
+// CleanFindings removes secrets from findings, which may quote what a plugin said.
+func (h *Hidden) CleanFindings(findings []Finding) []Finding {
+	for i := range findings {
+		findings[i].Problem, findings[i].Fix = h.Clean(findings[i].Problem), h.Clean(findings[i].Fix)
+	}
+	return findings
+}
+
+func (h *Host) findings() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
 	now := h.roster()
 	for _, e := range now.entries {
-		findings = append(findings, examine(e)...)
+		findings = append(findings, h.examine(e)...)
 		findings = append(findings, h.examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
@@ -85,9 +98,9 @@ func (h *Host) Doctor() []Finding {
 }
 
 // examine lists the problems of one plugin.
-func examine(e *entry) []Finding {
+func (h *Host) examine(e *entry) []Finding {
 	var findings []Finding
-	problems, warnings := e.problems()
+	problems, warnings := h.problems(e)
 	for _, p := range problems {
 		findings = append(findings, finding(SeverityError, e, e.found.Dialect, p))
 	}
@@ -172,17 +185,8 @@ func splitFix(err error) (message, fix string) {
 	if start, ok := errors.AsType[*program.StartError](err); ok {
 		fix = start.Fix
 	}
-	if e, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		fix = e.Fix()
-	}
-	message = err.Error()
-	if fix != "" {
-		message = strings.TrimSuffix(message, "; "+fix)
-	}
-	return message, fix
+	fix = cmp.Or(fixes.Of(err), fix)
+	return fixes.Without(err.Error(), fix), fix
 }
 
 func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {
@@ -202,14 +206,14 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 // lookAt returns where to look for the cause of a problem that has no known fix.
 func lookAt(e *entry, dialectName string, p dialect.Problem) string {
 	if p.Line > 0 {
-		return lookUp(dialectName)
+		return pageFix(dialectName)
 	}
 	if e == nil {
 		return ""
 	}
 	broken := e.state == dialect.Broken && e.found.Path != ""
-	look := "`patchbay plugin info -v " + e.info.Name + "`"
-	target := e.info.Name
+	target := program.Quote(e.info.Name)
+	look := "`patchbay plugin info -v " + target + "`"
 	if e.named { // it may not be installed
 		target = program.Quote(e.found.Path)
 		look = "`patchbay plugin validate -v " + target + "`"

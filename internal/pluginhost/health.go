@@ -34,7 +34,7 @@ func (h *Host) CheckHealth(ctx context.Context, names ...string) error {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, fmt.Errorf("no answer within %s", healthTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, fmt.Errorf("not finished within %s", healthTimeout))
 	defer cancel()
 	checkAll(ctx, entries)
 	return nil

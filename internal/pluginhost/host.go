@@ -1,7 +1,6 @@
 package pluginhost
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -42,7 +41,6 @@ type Host struct {
 	current   atomic.Pointer[setup] // [Host.Reload] replaces it
 	procs     *proc.Group
 	tallies   *tallies
-	guest     bool // processes and storage belong to another host, which ends them
 	bus       hook.Bus
 	ownPoints map[hook.Point]*ownPoint    // the program's own points; fixed once the host is open
 	plugins   atomic.Pointer[roster]      // nil until the first hooks are on the bus
@@ -179,6 +177,9 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	if point == hook.TurnDone {
 		h.endTurn(ctx)
 	}
+	if out != nil {
+		h.suggestForSteps(out)
+	}
 	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err})
 	if out != nil && ctx.Err() == nil { // after the caller's cancellation, failures are expected
 		h.logSkippedFailures(ctx, out)
@@ -275,19 +276,30 @@ func (e *entry) toolStep(name string, began time.Time, r *ToolResult, err error)
 	return s
 }
 
+// use returns a plugin that can be called. The caller calls leave when it has called the plugin.
+func (h *Host) use(plugin string) (e *entry, leave func(), err error) {
+	if h.isClosed() {
+		return nil, nil, ErrClosed
+	}
+	r := h.enter()
+	e, err = r.find(plugin)
+	if err == nil && e.plugin == nil {
+		err = e.unavailable()
+	}
+	if err != nil {
+		r.leave()
+		return nil, nil, err
+	}
+	return e, r.leave, nil
+}
+
 // CallMethod calls one of a plugin's own JSON-RPC methods.
 func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any) (json.RawMessage, error) {
-	if h.isClosed() {
-		return nil, ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
+	e, leave, err := h.use(plugin)
 	if err != nil {
 		return nil, err
 	}
-	if e.plugin == nil {
-		return nil, e.unavailable()
-	}
+	defer leave()
 	caller, ok := e.plugin.(dialect.MethodCaller)
 	if !ok {
 		return nil, fmt.Errorf("plugin %s: method %s: %w: %s plugins have no methods of their own", e.info.Name, method, ErrNotFound, e.found.Dialect)
@@ -307,17 +319,11 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 // CheckConfig returns what is wrong with a config for a plugin, without using it. If the plugin
 // cannot check configs, it returns nil.
 func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMessage) error {
-	if h.isClosed() {
-		return ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
+	e, leave, err := h.use(plugin)
 	if err != nil {
 		return err
 	}
-	if e.plugin == nil {
-		return e.unavailable()
-	}
+	defer leave()
 	if checker, ok := e.plugin.(dialect.ConfigChecker); ok {
 		return checker.CheckConfig(ctx, config)
 	}
@@ -330,17 +336,11 @@ type Command = dialect.Command
 // RunCommand runs one of a plugin's own commands. It passes the arguments unchanged and the output
 // as it arrives. Only ctx limits its time. The code is the plugin's exit code.
 func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code int, err error) {
-	if h.isClosed() {
-		return 0, ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
+	e, leave, err := h.use(plugin)
 	if err != nil {
 		return 0, err
 	}
-	if e.plugin == nil {
-		return 0, e.unavailable()
-	}
+	defer leave()
 	commander, ok := e.plugin.(dialect.Commander)
 	if !ok || !slices.Contains(e.info.Commands, c.Name) {
 		return 0, dialect.WithFix(fmt.Errorf("plugin %s: command %s: %w", plugin, c.Name, ErrNotFound), dialect.Meant(c.Name, e.info.Commands))
@@ -365,8 +365,8 @@ func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
-		h.renewals.all.Wait() // each ends when the host is closed
-		h.refreshMu.Lock()    // wait for a refresh in progress, so that its plugins are closed too
+		h.renewals.close()
+		h.refreshMu.Lock() // wait for a refresh in progress, so that its plugins are closed too
 		defer h.refreshMu.Unlock()
 		h.retiring.Wait() // they do not wait for events any longer, because h.closed is closed
 		err = h.shutdown()
@@ -376,12 +376,13 @@ func (h *Host) Close() error {
 
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
-	errs := make([]error, len(entries), len(entries)+1) // each goroutine owns one element
+	busy := !h.setup().guest || h.roster().uses.Load() > 0 // otherwise the pending calls are those of other projects
+	errs := make([]error, len(entries), len(entries)+1)    // each goroutine owns one element
 	watch := h.stopWatch(entries)
 	var closing sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
-			if n := e.tally.Pending.Load(); n > 0 {
+			if n := e.tally.Pending.Load(); n > 0 && busy {
 				h.setup().Logger.Warn("the plugin is closed while calls to it are pending", "plugin", e.info.Name, "dialect", e.found.Dialect, "calls", n)
 			}
 			closing.Go(func() {
@@ -391,7 +392,7 @@ func (h *Host) shutdown() error {
 		}
 	}
 	closing.Wait()
-	if !h.guest {
+	if !h.setup().guest {
 		errs = append(errs, h.procs.Close())
 	}
 	return errors.Join(errs...)
@@ -401,7 +402,7 @@ func (h *Host) shutdown() error {
 // closed when it is no longer used, reports nothing: no command waits for that.
 func (h *Host) stopWatch(entries []*entry) *startWatch {
 	watch := &startWatch{tell: h.setup().OnStopping}
-	if h.guest {
+	if h.setup().guest {
 		watch.tell = nil
 	}
 	for _, e := range entries {
@@ -442,13 +443,7 @@ func encode(v any) (json.RawMessage, error) {
 	case json.RawMessage:
 		return v, nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return rawjson.Marshal(v)
 }
 
 // encodeObject is encode for arguments. nil becomes an empty object. A value that is not an object

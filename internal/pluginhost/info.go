@@ -50,11 +50,11 @@ type PluginDetail struct {
 	ConfigKeys   [][]string   `json:"-"` // the settings in each of these files, sorted
 	Enabled      bool         `json:"enabled" doc:"Whether the configuration enables it." example:"true"`
 	Manifest     *Manifest    `json:"manifest" doc:"The file in which it describes itself; null if its dialect has none."`
-	Capabilities []Capability `json:"capabilities" doc:"The capabilities that it declares."`
+	Capabilities []Capability `json:"capabilities" doc:"What it may do: the capabilities that the configuration grants it, or else those that it declares."`
 	Mounts       []Mount      `json:"mounts" doc:"The files that it really sees; empty if it is not confined, or was not started yet."`
 	Counters     Counters     `json:"counters" doc:"Counters since the daemon started."`
 	Recent       []uint32     `json:"recent_us" doc:"How many microseconds its last calls took, up to 64, the oldest first." example:"[412,388,1024]"`
-	Denials      []Denied     `json:"denials" doc:"What its sandbox refused, up to 50 different things, the oldest first."`
+	Denials      []Denied     `json:"denials" doc:"The look-ups and connections that its sandbox refused, up to 50 different ones, the oldest first."`
 
 	ConfigSchema json.RawMessage   `json:"config_schema" doc:"JSON Schema of its config; null if it declares none." example:"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}}}"`
 	Config       map[string]any    `json:"config" doc:"Its config in force. A secret is shown as …" example:"{\"level\":3,\"api_key\":\"…\"}"`
@@ -82,7 +82,8 @@ type Wire struct {
 	TimeoutMS int64      `json:"timeout_ms" doc:"The time limit of a call, in milliseconds." example:"5000"`
 }
 
-// A Capability is something that a plugin declares it needs, and whether the system enforces it.
+// A Capability is something that a plugin may do or declares it needs, and whether the system
+// enforces it.
 type Capability struct {
 	Capability string `json:"capability" doc:"The capability, in the words of its dialect." example:"net:example.org:443"`
 	Status     string `json:"status" enum:"enforced,partial,not_enforced" doc:"Whether the sandbox enforces it." example:"enforced"`
@@ -131,7 +132,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	problems, warnings := e.problems()
+	problems, warnings := h.problems(e)
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
 		Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
@@ -254,14 +255,16 @@ func (h *Host) HookedBy(point hook.Point) []string {
 }
 
 // find returns the entry that a name means. It prefers a ready plugin to one that is not.
-func (h *Host) find(name string) (*entry, error) {
-	found := h.roster().meant(name)
+func (h *Host) find(name string) (*entry, error) { return h.roster().find(name) }
+
+func (r *roster) find(name string) (*entry, error) {
+	found := r.meant(name)
 	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
 		found = ready
 	}
 	switch {
 	case len(found) == 0:
-		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w", name, ErrNotFound), dialect.Meant(name, h.names()))
+		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w", name, ErrNotFound), dialect.Meant(name, r.shownNames()))
 	case len(found) > 1 && found[0].found.Dialect != found[1].found.Dialect:
 		one, two := found[0].found.Dialect, found[1].found.Dialect
 		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w: one of %s and one of %s", name, ErrAmbiguous, one, two),
@@ -310,9 +313,10 @@ func (r *roster) matching(match func(*entry) bool) []*entry {
 	return found
 }
 
-func (h *Host) names() []string {
+// shownNames returns the names of the plugins that are listed.
+func (r *roster) shownNames() []string {
 	var names []string
-	for _, e := range h.roster().entries {
+	for _, e := range r.entries {
 		names = append(names, e.info.Name, e.names.place)
 	}
 	return names

@@ -11,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A Knob is a setting that a plugin offers to its user, with its current value.
@@ -172,7 +173,7 @@ func (h *Host) configWith(b pluginNames, k dialect.Knob, s KnobSetting) (json.Ra
 	return text, nil
 }
 
-func (s KnobSetting) removes() bool { return len(s.Value) == 0 || string(s.Value) == "null" }
+func (s KnobSetting) removes() bool { return rawjson.Missing(s.Value) }
 
 // writeKnob writes the setting into the file.
 func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Result, error) {

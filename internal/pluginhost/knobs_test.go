@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
 // notesManifest and notesScript are a kaged plugin that answers with the config it was started
@@ -194,6 +196,39 @@ func TestKnobsSetAtOnce(t *testing.T) {
 	}
 }
 
+// TestAKnobAndARefresh: a plugin that is opened again after a knob was set gets the new value.
+func TestAKnobAndARefresh(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	host := n.open()
+	for rule, refresh := range map[string]func() error{
+		"restart": func() error { return host.Restart(t.Context(), "notes") },
+		"reload": func() error {
+			n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/more"), t.Name())
+			return host.Reload(t.Context(), nil)
+		},
+	} {
+		value := strconv.Itoa(len(rule))
+		set := make(chan error, 1)
+		go func() {
+			change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage(value)})
+			if err == nil && !change.Restarted {
+				err = errors.New("not restarted")
+			}
+			set <- err
+		}()
+		eventually.True(t, "the file is changed", func() bool { return strings.Contains(n.read(n.config), "level = "+value) })
+		if err := refresh(); err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+		if err := <-set; err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+		if got := n.given(host); got != `{"level":`+value+`}` {
+			t.Errorf("%s: the plugin got the config %s", rule, got)
+		}
+	}
+}
+
 // TestAProjectsConfig: the project's values replace the user's, field by field, and `plugin info`
 // shows the source of each.
 func TestAProjectsConfig(t *testing.T) {
@@ -288,10 +323,13 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	if err != nil || detail.State != "ready" {
 		t.Fatalf("%s: %v, %v", detail.State, detail.Error, err)
 	}
-	found := slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
-		return strings.Contains(f.Problem, "the project's config for it is left out") && strings.Contains(f.Problem, "config.level")
-	})
-	if !found {
+	found := func() bool {
+		return slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+			return strings.Contains(f.Problem, "the project's config for it is left out") && strings.Contains(f.Problem, "config.level") &&
+				strings.HasSuffix(f.Where, "config.toml:2:20")
+		})
+	}
+	if !found() {
 		t.Error("no finding says that the project's config is left out")
 	}
 	if k := detail.Knobs[0]; string(k.Value) != "2" || k.Source != "user" || string(detail.ConfigFrom["level"]) != "user" || len(detail.ConfigFiles) != 1 {
@@ -304,6 +342,16 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	change, err = host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("4"), Project: true})
 	if err != nil || !change.Restarted || string(change.Knob.Value) != "4" || change.Knob.Source != "project" {
 		t.Errorf("a knob that corrects the project's file: %+v, %v", change, err)
+	}
+	if found() {
+		t.Error("a finding says that the corrected config is left out")
+	}
+	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\nconfig = { level = \"none\" }\n")
+	if restarted, err := host.Reconfigure(t.Context(), "notes"); err != nil || !restarted {
+		t.Errorf("%v, %v", restarted, err)
+	}
+	if !found() {
+		t.Error("no finding says that the changed config is left out")
 	}
 }
 

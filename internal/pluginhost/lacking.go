@@ -17,8 +17,8 @@ import (
 // mostLacking limits how many capabilities are suggested for one failure.
 const mostLacking = 3
 
-// A lackingError is the failure of a confined plugin whose stderr names files or programs that
-// exist on this machine but not in its sandbox.
+// A lackingError is the failure of a confined plugin whose message or stderr names files or
+// programs that exist on this machine but not in its sandbox.
 type lackingError struct {
 	error
 	grants []string
@@ -33,16 +33,18 @@ func (e *lackingError) Error() string {
 }
 
 // Fix suggests the capabilities that would show these files and programs to the plugin.
-func (e *lackingError) Fix() string { return "its stderr names" + grantFix(e.grants) }
+func (e *lackingError) Fix() string { return grantFix(e.grants) }
 
-// grantFix returns the end of a fix that suggests capabilities. The caller writes its beginning,
-// such as "its stderr names".
+// grantFix returns a fix that suggests capabilities, or "" without any.
 func grantFix(grants []string) string {
+	if len(grants) == 0 {
+		return ""
+	}
 	what := "show it"
 	if strings.HasPrefix(grants[0], string(capability.WriteFS)) {
 		what = "let it write"
 	}
-	return fmt.Sprintf(" files that its sandbox does not %s; if it may have them, add to its capabilities: %s", what, strings.Join(grants, ", "))
+	return fmt.Sprintf("its error names files that its sandbox does not %s; if it may have them, add to its capabilities: %s", what, strings.Join(grants, ", "))
 }
 
 // suggestCapabilities adds to the error of a confined plugin the capabilities that it probably
@@ -56,6 +58,35 @@ func (h *Host) suggestCapabilities(e *entry, err error) error {
 		return &lackingError{err, grants}
 	}
 	return err
+}
+
+// suggestForSteps does the same for the failures in an outcome. A refusal that ends the event is
+// left as it is, because the plugin means to refuse, whatever files it names.
+func (h *Host) suggestForSteps(out *hook.Outcome) {
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		if s.Err == nil || s.Err.Err == nil || s.Err.Kind == hook.Refused && s.Action != hook.ActionSkip {
+			continue
+		}
+		if grants := h.stepLacks(s); len(grants) > 0 {
+			s.Err.Err = &lackingError{s.Err.Err, grants}
+		}
+	}
+}
+
+// stepLacks returns the capabilities that the plugin of a failed step probably lacked, to judge by
+// what it wrote. The messages of other failures are Patchbay's, and name other paths.
+func (h *Host) stepLacks(s *hook.Step) []string {
+	text := s.Err.Stderr
+	if s.Err.Kind == hook.Refused || s.Err.Kind == hook.Crash {
+		text = s.Err.Cause() + "\n" + text
+	}
+	for _, e := range h.roster().entries {
+		if e.info.Name == s.Plugin && e.found.Dialect == s.Dialect && e.plugin != nil {
+			return h.lacking(e, text)
+		}
+	}
+	return nil
 }
 
 // lacking returns capabilities that a confined plugin probably needs, to judge by one of its
@@ -89,26 +120,7 @@ func (e *entry) shows(g capability.Capability) bool {
 // does not show that the plugin's sandbox is the reason.
 func (h *Host) ToolFix(tool, message string) string {
 	if e := h.roster().toolOwner(tool); e != nil {
-		return h.lackingFix(e, message)
-	}
-	return ""
-}
-
-// lackingFix returns the fix for a message that names files that the sandbox does not show.
-func (h *Host) lackingFix(e *entry, message string) string {
-	grants := h.lacking(e, message)
-	if len(grants) == 0 {
-		return ""
-	}
-	return "its message names" + grantFix(grants)
-}
-
-// refusedFix returns the fix for a failed hook whose plugin answered with an error.
-func (h *Host) refusedFix(s *hook.Step) string {
-	for _, e := range h.roster().entries {
-		if e.info.Name == s.Plugin && e.found.Dialect == s.Dialect && e.plugin != nil {
-			return h.lackingFix(e, s.Err.Cause())
-		}
+		return grantFix(h.lacking(e, message))
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func (x heading) problemf(fix, format string, args ...any) config.Problem {
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
 
-// misplaced reports the tables whose name means two plugins, or one plugin to which they cannot
+// misplaced reports the tables whose name means several plugins, or one plugin to which they cannot
 // grant anything.
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem

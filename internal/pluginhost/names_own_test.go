@@ -128,6 +128,36 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a file had the name", func(t *testing.T) {
+		h := newTestHome(t)
+		h.write(".agent/plugins/aaa.py", code("bar", "aaa"), 0o644)
+		h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
+		host := h.open()
+		if err := os.Remove(filepath.Join(h.home, ".agent/plugins/bar.py")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := host.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := states(host); got != "bar:ready" {
+				t.Errorf("states %s", got)
+			}
+			if got := final(t, host, "bar"); got != `{"text":"x aaa"}` {
+				t.Errorf("bar: %s", got)
+			}
+		}
+	})
+	t.Run("a link to nothing has the name", func(t *testing.T) {
+		h := newTestHome(t)
+		h.write(".agent/plugins/aaa.py", code("bar", "aaa"), 0o644)
+		if err := os.Symlink("nothing", filepath.Join(h.home, ".agent/plugins/bar.py")); err != nil {
+			t.Fatal(err)
+		}
+		if got := states(h.open()); got != "aaa:ready bar:broken" {
+			t.Errorf("states %s", got)
+		}
+	})
 	t.Run("such code is not saved", func(t *testing.T) {
 		h := newTestHome(t)
 		host := h.open()

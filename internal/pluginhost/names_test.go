@@ -206,9 +206,9 @@ func TestStorageIsNotShared(t *testing.T) {
 	}
 }
 
-// TestTwoInOneNamedDirectory: two plugins of one dialect whose directories have the same name share
-// nothing.
-func TestTwoInOneNamedDirectory(t *testing.T) {
+// TestTwoDirectoriesWithOneName: two plugins of one dialect whose directories have the same name
+// share nothing.
+func TestTwoDirectoriesWithOneName(t *testing.T) {
 	h := newTestHome(t)
 	h.keeper("notes", "first")
 	h.keeper("elsewhere/notes", "second")

@@ -40,22 +40,28 @@ func (o *oddities) problems() (problems, warnings []dialect.Problem) {
 	return slices.Clone(o.unusable), slices.Clone(o.odd)
 }
 
-// problems returns two lists. The problems are the faults in the plugin's files, and the
-// declarations that cannot be used. The warnings are everything else that is unusual.
-func (e *entry) problems() (problems, warnings []dialect.Problem) {
+// problems returns two lists. The problems are the faults in the plugin's files, the declarations
+// that cannot be used, and a project's config that is left out. The warnings are everything else
+// that is unusual.
+func (h *Host) problems(e *entry) (problems, warnings []dialect.Problem) {
 	unusable, odd := e.odd.problems()
 	problems = slices.Concat(e.found.Problems, unusable)
 	for i, p := range slices.Backward(problems) {
 		if p.Fix == "" && e.holds(p.Path) {
-			problems[i].Fix = lookUp(e.found.Dialect) // once, for the last of them
+			problems[i].Fix = pageFix(e.found.Dialect) // once, for the last of them
 			break
+		}
+	}
+	if e.state == "" || e.state == dialect.Ready {
+		if p, left := h.leftOutConfig(e); left {
+			problems = append(problems, p)
 		}
 	}
 	return problems, slices.Concat(e.found.Warnings, odd)
 }
 
-// lookUp returns the fix for a problem that has no better one.
-func lookUp(dialectName string) string {
+// pageFix returns the fix for a problem that has no better one.
+func pageFix(dialectName string) string {
 	return "correct that as " + page(dialectName) + " says"
 }
 

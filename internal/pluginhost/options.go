@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,8 +61,8 @@ type Options struct {
 	// OnNotification, if not nil, is called with each notification that a plugin sends and has
 	// declared. It must return at once.
 	OnNotification func(Notification)
-	// OnDenied, if not nil, is called when the sandbox of a plugin refuses something. It must
-	// return at once.
+	// OnDenied, if not nil, is called when the sandbox of a plugin refuses a look-up or a
+	// connection. It must return at once.
 	OnDenied func(Denial)
 	// OnWired, if not nil, is called when the hooks of this host have changed, or the hooks of a
 	// host that [Host.In] made from it. It must return at once, and must not call the host.
@@ -111,7 +112,8 @@ func ReadFiles(d config.Dirs) (*Files, error) {
 	return &Files{Config: read, Secrets: secrets}, err
 }
 
-// A Denial is one thing that a plugin's sandbox refused.
+// A Denial is a look-up or a connection that a plugin's sandbox refused. It does not report files
+// and programs that are not in the sandbox.
 type Denial struct {
 	Plugin  string `json:"plugin"`
 	Dialect string `json:"dialect"`
@@ -159,6 +161,7 @@ type setup struct {
 	secrets     *config.Secrets
 	configs     atomic.Pointer[pluginConfigs] // the config of plugins
 	projectRoot string
+	guest       bool              // of a host that another host has opened: see [Host.In]
 	project     projectCache      // the state of the project's plugins
 	trust       *trust.Keeper     // patchbay.lock
 	dialects    []dialect.Dialect // all of them; each is one value for the life of the host
@@ -172,9 +175,7 @@ func (o *Options) setup() (*setup, error) {
 		s.Options = *o
 	}
 	s.dialects = dialects(s.Remote)
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	if s.Environ == nil {
 		s.Environ = os.Environ()
 	}
@@ -275,7 +276,8 @@ func Dialects() []string {
 	return names
 }
 
-// Places lists the directories that are searched for plugins in this environment.
+// Places lists the dialects' own directories for plugins in this environment. [Searched] adds those
+// of PATH.
 func Places(environ []string) []dialect.Place {
 	var places []dialect.Place
 	for _, d := range dialects(nil) {

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
@@ -121,17 +125,7 @@ func projectFix(root string) string {
 	if wd, err := os.Getwd(); err == nil && ProjectRoot(wd) == root {
 		return "patchbay project trust"
 	}
-	return "patchbay project trust " + shellWord(root)
-}
-
-// shellWord quotes a path for a shell if it needs quotes.
-func shellWord(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:,", r))
-	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
+	return "patchbay project trust " + program.Quote(root)
 }
 
 // examineProject reports which files of a project are not used, and why. It also reports which
@@ -154,6 +148,12 @@ func (h *Host) examineProject() []Finding {
 		add(severity, status.Plugins(), problem, fix)
 	}
 	findings = append(findings, h.fromProject(status)...)
+	if wrong, ok := errors.AsType[*config.Error](s.configs.Load().unread); ok {
+		for _, p := range wrong.Problems {
+			findings = append(findings, finding(SeverityError, nil, "", dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column,
+				Message: projectStays + ": " + p.Message, Fix: p.Fix}))
+		}
+	}
 	store := projectfiles.In(s.dirs)
 	if !store.ReadsConfig(status.Root) {
 		if _, err := os.Stat(s.projectFile()); err == nil {
@@ -204,14 +204,8 @@ func ProjectProblem(st projectfiles.Status) (problem, fix string) {
 	case projectfiles.Declined:
 		return "the project's plugins are left out: you said no to them", "if you have changed your mind: " + projectFix(st.Root)
 	case projectfiles.Refused:
-		fix := "change that, then: " + projectFix(st.Root)
-		if e, ok := errors.AsType[interface {
-			error
-			Fix() string
-		}](st.Err); ok {
-			fix = e.Fix()
-		}
-		return "the project's plugins are left out, and cannot be trusted as they are: " + st.Err.Error(), fix
+		return "the project's plugins are left out, and cannot be trusted as they are: " + st.Err.Error(),
+			cmp.Or(fixes.Of(st.Err), "change that, then: "+projectFix(st.Root))
 	}
 	return "", ""
 }
@@ -227,6 +221,3 @@ func (h *Host) warnOfProject() {
 	h.warned[problem] = true
 	h.setup().Logger.Warn(problem, "project", status.Root, "fix", fix, dialect.FindingKey, true)
 }
-
-// ProjectStatus returns the state of the plugins of the host's project.
-func (h *Host) ProjectStatus() projectfiles.Status { return h.setup().projectStatus() }

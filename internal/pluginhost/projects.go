@@ -35,7 +35,7 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	other.procs, other.tallies, other.system, other.guest = h.procs, h.tallies, h.system, true
+	other.procs, other.tallies, other.system = h.procs, h.tallies, h.system
 	h.refreshMu.Lock()
 	other.warned = maps.Clone(h.warned)
 	h.refreshMu.Unlock()
@@ -48,7 +48,7 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 // in returns the setup of the same plugins in another directory, with the config of that
 // directory's project.
 func (s *setup) in(dir string) (*setup, error) {
-	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, trust: s.trust, dialects: dialects(s.Remote)}
+	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, trust: s.trust, dialects: dialects(s.Remote), guest: true}
 	other.Dir = dir
 	if err := other.place(); err != nil {
 		return nil, err

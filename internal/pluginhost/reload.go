@@ -16,10 +16,11 @@ import (
 // it did not work. The others go on undisturbed. Events in progress finish with the plugins that
 // they began with; those are closed after their last event, so no event is lost.
 //
-// Reload does everything or nothing. If a file is invalid, or ctx ends, the host stays as it was. A
-// plugin whose new files do not work also goes on as it was, and [Host.Doctor] reports it. The
-// engine and the server keep the settings with which they were started. read holds the
-// configuration and the secrets, if the caller has read them already; nil: Reload reads them.
+// Reload does everything or nothing. If a file is invalid, or ctx ends, the host stays as it was;
+// only python plugins load changed files in any case, as they do before each turn. A plugin whose
+// new files do not work also goes on as it was, and [Host.Doctor] reports it. The engine and the
+// server keep the settings with which they were started. read holds the configuration and the
+// secrets, if the caller has read them already; nil: Reload reads them.
 func (h *Host) Reload(ctx context.Context, read *Files) error {
 	h.refreshMu.Lock()
 	defer h.refreshMu.Unlock()
@@ -28,8 +29,9 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 	}
 	h.checkFiles(ctx)
 	before := h.setup()
-	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects}
+	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects, guest: before.guest}
 	next.Files = read
+	next.configs.Store(before.configs.Load())
 	if err := next.load(); err != nil {
 		return err
 	}

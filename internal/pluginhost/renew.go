@@ -9,9 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
-// together is how long the restart of a plugin waits for further changes of its config. A user who
-// turns one knob often turns another right after.
-const together = 300 * time.Millisecond
+// renewDelay is how long the restart of a plugin waits for further changes of its config. A user
+// who turns one knob often turns another right after.
+const renewDelay = 300 * time.Millisecond
 
 // A renewal is a restart of one plugin that is waiting or in progress.
 type renewal struct {
@@ -22,9 +22,18 @@ type renewal struct {
 
 // renewals holds the waiting restarts, by plugin.
 type renewals struct {
-	mu      sync.Mutex // protects waiting
+	mu      sync.Mutex // protects the fields below, and adding to all
 	waiting map[*entry]*renewal
+	closed  bool
 	all     sync.WaitGroup // the goroutines that restart
+}
+
+// close waits for the restarts in progress, which end when the host is closed. No other begins.
+func (rs *renewals) close() {
+	rs.mu.Lock()
+	rs.closed = true
+	rs.mu.Unlock()
+	rs.all.Wait()
 }
 
 // Reconfigure reads the config of all plugins again. It restarts one plugin with its new config, if
@@ -65,6 +74,11 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 		return r
 	}
 	r := &renewal{done: make(chan struct{})}
+	if rs.closed {
+		r.err = ErrClosed
+		close(r.done)
+		return r
+	}
 	if rs.waiting == nil {
 		rs.waiting = make(map[*entry]*renewal)
 	}
@@ -72,7 +86,7 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 	rs.all.Go(func() {
 		defer close(r.done)
 		select {
-		case <-time.After(together):
+		case <-time.After(renewDelay):
 		case <-h.closed:
 		}
 		rs.mu.Lock()
@@ -83,26 +97,54 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 	return r
 }
 
-// reconfigure restarts a plugin with its current config.
+// reconfigure restarts a plugin with its current config. If a refresh opens the plugin again
+// meanwhile, with the config of before, the plugin that it opened is restarted.
 func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
-	if h.isClosed() {
-		return false, ErrClosed
-	}
 	ctx, cancel := h.life()
 	defer cancel()
-	if e.plugin == nil {
-		return h.retry(ctx, e)
+	for {
+		now, err := h.newest(e)
+		if err != nil || !h.renewable(now) {
+			return false, err
+		}
+		if now.plugin == nil {
+			return h.retry(ctx, now)
+		}
+		err = h.renew(ctx, now)
+		if ctx.Err() != nil {
+			return false, ErrClosed
+		}
+		if e = h.roster().at(now.found); err == nil || e == now || e == nil {
+			return err == nil, err
+		}
 	}
+}
+
+// newest waits for a refresh in progress, and returns the entry that a plugin has then. It reads
+// the config once more, because a reload may have read the files before they were changed.
+func (h *Host) newest(e *entry) (*entry, error) {
+	h.refreshMu.Lock()
+	defer h.refreshMu.Unlock()
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	if err := h.setup().reload(); err != nil {
+		return nil, err
+	}
+	if now := h.roster().at(e.found); now != nil {
+		return now, nil
+	}
+	return nil, fmt.Errorf("plugin %s: %w", e.info.Name, ErrNotFound)
+}
+
+// renew restarts a running plugin with its current config.
+func (h *Host) renew(ctx context.Context, e *entry) error {
 	settings, err := h.setup().settings(e.names, h.roster().names)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if h.unfitProjectConfig(e) != nil {
-		user, _ := h.layersInUse(e)
-		settings = withConfig(settings, user.table)
-	}
-	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, settings)
-	return err == nil, h.setup().withPlaces(e.names, err)
+	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, h.fitting(e, settings))
+	return h.setup().withPlaces(e.names, err)
 }
 
 // life returns a context that ends when the host is closed.

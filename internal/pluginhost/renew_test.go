@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,14 +23,15 @@ func (c *counting) Reconfigure(context.Context, dialect.Settings) error { c.time
 // later change causes another.
 func TestChangesAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &setup{config: config.Default(), secrets: &config.Secrets{}}
+		s := &setup{Options: Options{Dirs: []string{}}, config: config.Default(), secrets: &config.Secrets{}}
 		s.configs.Store(&pluginConfigs{user: config.Default(), project: &config.Project{}})
 		h := &Host{closed: make(chan struct{})}
 		h.current.Store(s)
 		plugin := &counting{}
 		e := &entry{plugin: plugin}
+		h.plugins.Store(&roster{entries: []*entry{e}})
 		first := h.renewals.join(h, e)
-		time.Sleep(together - time.Millisecond)
+		time.Sleep(renewDelay - time.Millisecond)
 		if second := h.renewals.join(h, e); second != first {
 			t.Error("a change within 300 ms does not join the first restart")
 		}
@@ -46,6 +48,10 @@ func TestChangesAreTakenTogether(t *testing.T) {
 		if <-last.done; last.err == nil || plugin.times != 2 {
 			t.Errorf("a host that is closed: %v, %d restarts", last.err, plugin.times)
 		}
-		h.renewals.all.Wait()
+		h.renewals.close()
+		late := h.renewals.join(h, e)
+		if <-late.done; !errors.Is(late.err, ErrClosed) {
+			t.Errorf("after the end: %v", late.err)
+		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // TestNamesAndPipesAgain: names, named pipes and storage work for every user, and in every home.
 func TestNamesAndPipesAgain(t *testing.T) {
-	rerun.Tests(t, "TestGrantsGoByThePlace", "TestNamesCountForPluginsThatAreNotOpened", "TestStorageIsNotShared", "TestTwoInOneNamedDirectory",
+	rerun.Tests(t, "TestGrantsGoByThePlace", "TestNamesCountForPluginsThatAreNotOpened", "TestStorageIsNotShared", "TestTwoDirectoriesWithOneName",
 		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestRestrictionsApplyToAllWithTheName", "TestABareNameOfTwoRestrictsBoth",
 		"TestOtherSettingsGoByEitherName", "TestAPlacesNameIsItsOwn", "TestPythonFilesHaveTheirNames", "TestADotagentPluginsOwnName",
 		"TestFindingsAboutNames", "TestBoundsOfAPluginThatHasAnotherName", "TestNothingWaitsForAPipe", "TestStorageIsLimited",

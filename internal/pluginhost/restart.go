@@ -17,7 +17,8 @@ var ErrNotNow = errors.New("this action does not fit its state")
 
 // Restart opens a plugin again, with its current files. Events in progress finish with the old one,
 // which is closed after the last of them. If the plugin no longer works, it is listed as broken,
-// and Restart returns no error.
+// and Restart returns no error. A python plugin, which shares its process with others, only loads
+// its file again: if that fails, its old code stays, and Restart returns the error.
 func (h *Host) Restart(ctx context.Context, plugin string) error {
 	if h.isClosed() {
 		return ErrClosed

@@ -116,15 +116,18 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// reportAbsent warns of files that a plugin may read and that do not exist. Most likely the path is
-// misspelt.
+// reportAbsent warns of files that a plugin may read, and programs that it may execute, and that do
+// not exist. Most likely the path is misspelt.
 func reportAbsent(grants []capability.Capability, rt *dialect.Runtime) {
 	for _, g := range grants {
-		if g.Kind != capability.ReadFS {
+		if _, err := os.Stat(g.Path); g.Path == "" || !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if _, err := os.Stat(g.Path); errors.Is(err, fs.ErrNotExist) {
+		switch g.Kind {
+		case capability.ReadFS:
 			rt.Odd(fmt.Sprintf("%s: there is no such file or directory", g), "create it, or correct the path")
+		case capability.Exec:
+			rt.Odd(fmt.Sprintf("%s: there is no such program", g), "install it, or correct the path")
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -515,20 +516,47 @@ func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	}
 }
 
-// TestAFileThatMayBeReadAndIsNotThere: doctor warns of a granted path that does not exist.
-func TestAFileThatMayBeReadAndIsNotThere(t *testing.T) {
+// TestGrantsOfWhatIsNotThere: doctor warns of granted files and programs that do not exist.
+func TestGrantsOfWhatIsNotThere(t *testing.T) {
 	h := confinable(t)
 	h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\nread -r line\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":\"scaf\"}}'\ncat\n", 0o755)
 	h.write("there", "", 0o644)
-	h.config(fmt.Sprintf("[plugins.scaf]\ncapabilities = [\"read:fs:%[1]s/there\", \"read:fs:%[1]s/nowhere\"]\n", h.home))
+	h.config(fmt.Sprintf("[plugins.scaf]\ncapabilities = [\"read:fs:%[1]s/there\", \"read:fs:%[1]s/nowhere\", \"exec:sh:/bin/sh\", \"exec:jk:/usr/bin/jk\"]\n", h.home))
 	var found []string
 	for _, f := range h.open().Doctor() {
-		if strings.Contains(f.Problem, "no such file or directory") {
+		if f.Severity == pluginhost.SeverityWarning {
 			found = append(found, f.Problem)
 		}
 	}
-	if len(found) != 1 || !strings.Contains(found[0], "read:fs:"+h.home+"/nowhere: ") {
+	want := []string{"read:fs:" + h.home + "/nowhere: there is no such file or directory", "exec:jk:/usr/bin/jk: there is no such program"}
+	if !slices.Equal(found, want) {
 		t.Errorf("found %q", found)
+	}
+}
+
+// TestAHookThatItsSandboxStops: the fix names the program that the sandbox does not show, whether
+// the failure ends the event or is only logged, and so does the error of the step.
+func TestAHookThatItsSandboxStops(t *testing.T) {
+	const want = "add to its capabilities: exec:cat:/"
+	for rule, settings := range map[string]string{"it ends the event": "", "it is skipped": "on_failure = \"skip\"\n"} {
+		t.Run(rule, func(t *testing.T) {
+			h := confinable(t)
+			h.miner("", "#!/bin/sh\n", "cat || exit 1")
+			h.config("[plugins.miner]\ncapabilities = []\n" + settings)
+			host, log := h.logged(nil)
+			out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(`{"command":"git","args":[],"flags":{}}`))
+			if ends := settings == ""; ends != (err != nil) || ends == strings.Contains(log.String(), want) {
+				t.Errorf("%v\n%s", err, log)
+			}
+			for _, failed := range []error{err, out.Steps[0].Err} {
+				if fixer, ok := errors.AsType[interface {
+					error
+					Fix() string
+				}](failed); failed != nil && (!ok || !strings.HasSuffix(fixer.Fix(), "/cat")) {
+					t.Errorf("%v has no fix", failed)
+				}
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // search lists all plugins, with the configuration's settings for each. It reuses the entries of
@@ -188,7 +189,7 @@ func (s *search) addEntry(x sighting) {
 // needed.
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
-	if known := s.before.at(x.found); known != nil && !known.mustReopen(now) && (s.now.closed || !known.hasTakenName(s.now.names)) &&
+	if known := s.before.at(x.found); known != nil && !known.mustReopen(now) && (s.now.closed || !known.hasWrongName(s.now.names)) &&
 		s.hidden(known.names) == known.hidden && (!s.again || !s.outdated(known, x, now)) {
 		return known
 	}
@@ -206,11 +207,19 @@ func (s *search) entry(x sighting) *entry {
 	return e
 }
 
-// hasTakenName reports whether a running plugin has a name that is now the name of another plugin's
-// place.
-func (e *entry) hasTakenName(names census) bool {
+// hasWrongName reports whether a running plugin has a name that is now the name of another plugin's
+// place, or lacks the name that it calls itself, which no other place has any more.
+func (e *entry) hasWrongName(names census) bool {
+	if e.plugin == nil {
+		return false
+	}
 	_, taken := names.claimed(e.info.Name, e.names)
-	return e.plugin != nil && taken
+	_, reloads := e.plugin.(dialect.Reloader)
+	if taken || !reloads || e.named || e.found.Project != "" || e.info.Called == "" {
+		return taken
+	}
+	_, taken = names.claimed(e.info.Called, e.names)
+	return !taken
 }
 
 // at returns the entry of a found plugin, or nil.
@@ -249,7 +258,7 @@ type stamp struct {
 	times int64 // the sum of all modification times, so that a file restored to an older state counts too
 }
 
-// stampOf returns the stamp of a file, or of all files in a directory.
+// stampOf returns the stamp of a file, or of a directory with the files directly in it.
 func stampOf(path string) stamp {
 	var s stamp
 	if !s.add(path) {
@@ -293,7 +302,7 @@ func (s *search) refuseRivals() {
 		}
 		if holder := holders[role]; holder != nil {
 			e.fail(dialect.WithFix(fmt.Errorf("only one plugin can be the %s, and plugin %s already is", role, holder.info.Name),
-				fmt.Sprintf("disable one of them: `patchbay plugin disable %s`, or `patchbay plugin disable %s`", holder.names.place, e.names.place)))
+				fmt.Sprintf("disable one of them: `patchbay plugin disable %s`, or `patchbay plugin disable %s`", program.Quote(holder.names.place), program.Quote(e.names.place))))
 			continue
 		}
 		holders[role] = e
@@ -336,7 +345,7 @@ func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {
 		err := fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
-		e.state, e.err = dialect.Disabled, dialect.WithFix(err, "`patchbay plugin enable "+e.info.Name+"`")
+		e.state, e.err = dialect.Disabled, dialect.WithFix(err, "`patchbay plugin enable "+program.Quote(e.info.Name)+"`")
 		return
 	}
 	if e.state != "" && e.state != dialect.Ready {
@@ -349,7 +358,7 @@ func (h *Host) configure(e *entry, names census) {
 	}
 	e.settings.Grants, e.settings.Withheld, e.settings.Listed = grants, withheld, h.listed(e)
 	if err == nil {
-		h.dropUnfitProjectConfig(e)
+		e.settings = h.fitting(e, e.settings)
 	}
 }
 

@@ -22,7 +22,7 @@ type tally struct {
 	denied  []Denied               // the last denials, oldest first
 }
 
-// A Denied is one thing that a plugin's sandbox refused.
+// A Denied counts how often a plugin's sandbox refused one look-up or connection.
 type Denied struct {
 	Time   time.Time `json:"time" doc:"When it last happened." example:"2026-11-16T06:00:19Z"`
 	What   string    `json:"what" doc:"What it tried." example:"connection to 192.0.2.7:443"`

@@ -303,7 +303,7 @@ func (h *Host) MayWrite(name string) error {
 		return nil
 	}
 	return hook.Failure(hook.Unavailable, dialect.WithFix(fmt.Errorf("plugin %s is not saved: trust = %q allows no other code than that in %s",
-		name, trust.Locked, h.setup().trust.Path()), "change the file by hand, and trust it: patchbay plugin trust "+name))
+		name, trust.Locked, h.setup().trust.Path()), "change the file by hand, and trust it: patchbay plugin trust "+program.Quote(name)))
 }
 
 // Written records a plugin whose single file the operator has written through this host.

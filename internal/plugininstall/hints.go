@@ -3,7 +3,8 @@ package plugininstall
 import (
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // readme returns the path of the README in dir, or "".
@@ -25,12 +26,12 @@ func isFile(path string) bool {
 func hints(dir string, p Plugin) []string {
 	has := func(name string) bool { return isFile(filepath.Join(dir, name)) }
 	var out []string
-	in := "cd " + shellWord(dir) + " && "
+	in := "cd " + program.Quote(dir) + " && "
 	switch {
 	case has("Makefile") || has("makefile"):
 		out = append(out, in+"make")
 	case has("go.mod"):
-		out = append(out, in+"go build -o "+shellWord(program(p))+" .")
+		out = append(out, in+"go build -o "+program.Quote(built(p))+" .")
 	case has("Cargo.toml"):
 		out = append(out, in+"cargo build --release")
 	}
@@ -47,8 +48,8 @@ func hints(dir string, p Plugin) []string {
 	return out
 }
 
-// program returns the name of the program that a build makes, if it is known.
-func program(p Plugin) string {
+// built returns the name of the program that a build makes, if it is known.
+func built(p Plugin) string {
 	if p.Dialect == mine {
 		return "mine-plugin-" + p.Name
 	}
@@ -56,12 +57,4 @@ func program(p Plugin) string {
 		return base
 	}
 	return p.Name
-}
-
-// shellWord quotes a path for a shell if necessary.
-func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%:,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

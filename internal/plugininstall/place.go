@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/scratch"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
@@ -357,7 +358,7 @@ func (i *installation) hints() []string {
 		found[n] = strings.ReplaceAll(found[n], staged, dir)
 	}
 	if len(found) > 0 || i.placed.Readme != "" && i.plugin.Warning != "" { // then its files will change
-		found = append(found, "patchbay plugin trust "+i.plugin.Name)
+		found = append(found, "patchbay plugin trust "+program.Quote(i.plugin.Name))
 	}
 	return found
 }

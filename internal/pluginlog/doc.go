@@ -7,6 +7,5 @@
 //
 //	Store.Tee             a slog.Handler that passes records on and stores those about plugins
 //	└─ Store.appendLine   appends one line in one write: several processes write the same file
-//	Store.Lines           returns the last lines
 //	Store.Follow          returns the last lines and a Follower for new ones
 package pluginlog

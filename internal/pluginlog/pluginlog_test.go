@@ -30,7 +30,7 @@ func TestKept(t *testing.T) {
 	about.Warn("it is odd", "err", "why", dialect.FindingKey, true, dialect.EachHookKey, true)
 	dialect.LogStderr(about, slog.LevelDebug, "too quiet")
 	log.Warn("about no plugin")
-	lines, err := s.Lines("scaffold", "shout", 10)
+	lines, _, err := s.Follow("scaffold", "shout", 10)
 	if err != nil || len(lines) != 2 || lines[0].Text != "a token: [secret]" || lines[0].Level != "stderr" || lines[1].Text != "it is odd (err: why)" || lines[1].Level != "warning" {
 		t.Errorf("%+v, %v", lines, err)
 	}
@@ -40,7 +40,7 @@ func TestKept(t *testing.T) {
 	if info, err := os.Stat(s.File("scaffold", "shout")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if last, err := s.Lines("scaffold", "shout", 1); err != nil || len(last) != 1 || last[0].Level != "warning" {
+	if last, _, err := s.Follow("scaffold", "shout", 1); err != nil || len(last) != 1 || last[0].Level != "warning" {
 		t.Errorf("%+v, %v", last, err)
 	}
 }
@@ -53,7 +53,7 @@ func TestNewSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Clean = strings.NewReplacer("hush-hush", "[secret]").Replace
-	lines, err := s.Lines("scaffold", "words", 10)
+	lines, _, err := s.Follow("scaffold", "words", 10)
 	if err != nil || len(lines) != 1 || lines[0].Text != "the word is [secret]" {
 		t.Errorf("%+v, %v", lines, err)
 	}
@@ -65,7 +65,7 @@ func TestASecretIsNotCutInTwo(t *testing.T) {
 	if err := s.appendLine("scaffold", "words", Line{Text: strings.Repeat("x", maxLine-4) + "hush-hush"}); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := s.Lines("scaffold", "words", 10)
+	lines, _, err := s.Follow("scaffold", "words", 10)
 	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Text, "hush") {
 		t.Errorf("%d lines, %v: a part of the secret is stored", len(lines), err)
 	}
@@ -110,7 +110,7 @@ func TestBounded(t *testing.T) {
 			t.Errorf("%s: %v, %v", f, info.Size(), err)
 		}
 	}
-	lines, err := s.Lines("mine", "flood", 1_000_000)
+	lines, _, err := s.Follow("mine", "flood", 1_000_000)
 	if err != nil || len(lines) < 150 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}

@@ -131,19 +131,6 @@ func rotate(path string) (err error) {
 	return os.Rename(path, rotatedPath(path))
 }
 
-// Lines returns the last lines of a plugin's log. most limits their number.
-func (s *Store) Lines(dialect, name string, most int) ([]Line, error) {
-	var all []Line
-	for _, path := range []string{rotatedPath(s.File(dialect, name)), s.File(dialect, name)} {
-		lines, err := s.readAll(path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, lines...)
-	}
-	return all[max(0, len(all)-most):], nil
-}
-
 // readAll reads the complete lines of a file. A file that does not exist has no lines.
 func (s *Store) readAll(path string) ([]Line, error) {
 	f, info, err := open(path)

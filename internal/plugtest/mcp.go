@@ -52,7 +52,7 @@ type mcpServer struct {
 	grown   bool
 	listen  json.RawMessage            // the id of the request that waits for changes; nil: none
 	waiting map[string]json.RawMessage // waiting requests, by what they wait for
-	mu      sync.Mutex
+	mu      sync.Mutex                 // protects stdout
 }
 
 type mcpMessage struct {

@@ -2,6 +2,7 @@ package plugtest
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -9,6 +10,10 @@ import (
 
 // Result returns the result of a plugin that answered with this JSON.
 func Result[T string | []byte | json.RawMessage](text T) wire.Result {
-	fields, _ := rawjson.Parse([]byte(text)) // none if it is no object
-	return wire.Result{JSON: json.RawMessage(text), Fields: fields}
+	fields, err := rawjson.ParseForeign([]byte(text)) // none if it is no object
+	r := wire.Result{JSON: json.RawMessage(text), Fields: fields}
+	if repeated, ok := errors.AsType[*rawjson.RepeatError](err); ok {
+		r.Ambiguous = repeated
+	}
+	return r
 }

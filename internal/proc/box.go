@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -120,14 +121,7 @@ func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, 
 // refusedError returns the error for a program that its box refuses to start, with the fix that the
 // box names.
 func refusedError(c program.Command, err error) error {
-	e := &program.StartError{Path: c.File, Why: "the sandbox refuses it: " + err.Error(), Err: err}
-	if refused, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		e.Fix = refused.Fix()
-	}
-	return e
+	return &program.StartError{Path: c.File, Why: "the sandbox refuses it: " + err.Error(), Fix: fixes.Of(err), Err: err}
 }
 
 // closeFiles closes the host's copies of the child's files.

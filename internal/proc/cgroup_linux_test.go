@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
@@ -52,7 +53,7 @@ func TestProcessInCgroup(t *testing.T) {
 		g, dir := cgroupGroup(t)
 		g.marks.prefix = 0 // as if all processes had lowered their marks
 		stray := filepath.Join(t.TempDir(), "stray")
-		p := started(t, g, enclosed(fake(t, "worst", token(t), stray)))
+		p := started(t, g, enclosed(fake(t, "worst", children.Token(t), stray)))
 		pid, err := strconv.Atoi(content(t, stray))
 		if err != nil || gone(pid) {
 			t.Fatalf("stray %d, %v", pid, err)
@@ -64,25 +65,25 @@ func TestProcessInCgroup(t *testing.T) {
 	})
 	t.Run("a process that a call leaves behind stays in the cgroup, and is killed with the group", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
-		tok := token(t)
+		tok := children.Token(t)
 		if got := output(t, g, enclosed(fake(t, "fork-and-exit", tok))); !strings.HasPrefix(got, "parent\n") {
 			t.Fatalf("%q", got)
 		}
-		if len(bearing(tok)) != 1 || len(below(t, dir)) != 1 {
-			t.Errorf("alive: %v, cgroups: %v", bearing(tok), below(t, dir))
+		if len(children.Bearing(tok)) != 1 || len(below(t, dir)) != 1 {
+			t.Errorf("alive: %v, cgroups: %v", children.Bearing(tok), below(t, dir))
 		}
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
-		if len(bearing(tok)) != 0 || len(below(t, dir)) != 0 {
-			t.Errorf("alive: %v, cgroups: %v", bearing(tok), below(t, dir))
+		if len(children.Bearing(tok)) != 0 || len(below(t, dir)) != 0 {
+			t.Errorf("alive: %v, cgroups: %v", children.Bearing(tok), below(t, dir))
 		}
 	})
 	t.Run("a cgroup that becomes empty later is removed at the next start", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
-		tok := token(t)
+		tok := children.Token(t)
 		output(t, g, enclosed(fake(t, "fork-and-exit", tok)))
-		for _, pid := range bearing(tok) {
+		for _, pid := range children.Bearing(tok) {
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 				t.Fatal(err)
 			}

@@ -27,10 +27,10 @@
 //
 //	Start ─► start ─► guardian.ensure     once: starts the guardian, in parallel to the child
 //	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by the program it would run (package program)
-//	              └─► spawn ─► Enforcer   only with limits: its cgroup (package limits)
-//	                       ├─► hold.start os.StartProcess, repeated while the file is busy
-//	                       │    └─► mark  before its first instruction: sets the mark by which the guardian finds it and
-//	                       │              its descendants, and its limits (Enforcer.Set)
+//	              └─► spawn ─► create     pipes; with limits a cgroup (package limits); the box
+//	                       │    └─► hold.start os.StartProcess, repeated while the file is busy
+//	                       │         └─► mark  before its first instruction: sets the mark by which the guardian finds it and
+//	                       │                   its descendants, and its limits (Enforcer.Set)
 //	                       ├─► stderr.run goroutine: lines to the log, the end kept
 //	                       └─► watch      goroutine: await exit ─► killLeftovers ─► reap ─► Done
 //

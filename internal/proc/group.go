@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,9 +49,7 @@ type Group struct {
 // NewGroup returns a group without processes, and starts nothing. If log is nil, messages are
 // discarded.
 func NewGroup(log *slog.Logger) *Group {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	g := &Group{
 		log:         log,
 		marks:       newMarks(),

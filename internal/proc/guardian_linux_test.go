@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
@@ -31,7 +32,7 @@ func host(t *testing.T, kind, token, dir string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitUp(t, read)
+	children.AwaitUp(t, read)
 	return cmd
 }
 
@@ -85,15 +86,15 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 	} {
 		t.Run(test.kind, func(t *testing.T) {
 			for range test.rounds {
-				tok := token(t)
+				tok := children.Token(t)
 				cmd := host(t, test.kind, tok, t.TempDir())
 				watch := theOnlyGuardian(t, cmd.Process.Pid)
-				eventually.True(t, "there are processes to kill", func() bool { return len(bearing(tok))-1 >= test.least })
+				eventually.True(t, "there are processes to kill", func() bool { return len(children.Bearing(tok))-1 >= test.least })
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 				_ = cmd.Wait()
-				eventually.True(t, "everything the host started is gone", func() bool { return len(bearing(tok)) == 0 })
+				eventually.True(t, "everything the host started is gone", func() bool { return len(children.Bearing(tok)) == 0 })
 				eventually.True(t, "its guardian is gone", func() bool { return gone(watch) })
 			}
 		})

@@ -57,7 +57,7 @@ type KeepOptions[C any] struct {
 	Open      func(ctx context.Context) (C, *Process, error) // starts the process and makes it ready
 	Close     func(C)                                        // frees what Open created, after the process has ended
 	Backoff   Backoff
-	OnExit    func(exit Exit, stderr string) // the process ended, and not by Stop
+	OnExit    func(exit Exit, stderr string) // the process ended, and not by Stop or Replace
 	OnRetry   func(err error)                // it could not be opened again; another attempt follows
 	OnRestart func(n int)                    // it was opened again, for the nth time
 }
@@ -68,8 +68,8 @@ type Kept[C any] struct {
 	open   func(context.Context) (C, child, error)
 	ctx    context.Context // canceled by Stop
 	cancel context.CancelFunc
+	swaps  chan swap[C]  // from Replace to the goroutine loop
 	ended  chan struct{} // closed when the goroutine loop has ended
-	hurry  chan struct{} // has room for one: ends a pause
 	stop   sync.Once
 
 	mu       sync.Mutex // protects the fields below
@@ -77,8 +77,13 @@ type Kept[C any] struct {
 	proc     child      // nil while it is down
 	down     *DownError // why it is down; set while proc is nil
 	reason   string     // the reason given to Restart for the current process
-	replaced bool       // Replace ends the current process
 	restarts int
+}
+
+// A swap is a request to replace the process.
+type swap[C any] struct {
+	end    func(C)
+	opened chan error // has room for one: the result of the first attempt to open the next process
 }
 
 // A child is the part of a Process that Keep needs.
@@ -105,7 +110,7 @@ func keep[C any](ctx context.Context, o KeepOptions[C], open func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	k := &Kept[C]{o: o, open: open, ended: make(chan struct{}), hurry: make(chan struct{}, 1), thing: thing, proc: proc}
+	k := &Kept[C]{o: o, open: open, swaps: make(chan swap[C]), ended: make(chan struct{}), thing: thing, proc: proc}
 	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go k.loop()
 	return k, nil
@@ -142,23 +147,26 @@ func (k *Kept[C]) Restart(reason string) {
 	}
 }
 
-// Replace ends the current process with end, and opens another one at once: the wait before that
-// would be for a process that failed. While the process is down, Replace ends the wait, and does
-// not call end.
-func (k *Kept[C]) Replace(end func(C)) {
-	k.mu.Lock()
-	thing, up := k.thing, k.proc != nil && !ended(k.proc)
-	if up {
-		k.replaced = true
-	}
-	k.mu.Unlock()
-	if up {
-		end(thing)
-		return
+// Replace ends the current process with end, and then kills it if it is still running. It opens
+// another one at once: the wait before that would be for a process that failed. It returns the
+// result of the first attempt, which begins after Replace was called. While the process is down,
+// Replace ends the wait, and does not call end.
+func (k *Kept[C]) Replace(ctx context.Context, end func(C)) error {
+	s := swap[C]{end: end, opened: make(chan error, 1)}
+	select {
+	case k.swaps <- s:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-k.ended:
+		return ErrStopped
 	}
 	select {
-	case k.hurry <- struct{}{}:
-	default: // an earlier Replace has ended the wait
+	case err := <-s.opened:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-k.ended:
+		return ErrStopped
 	}
 }
 
@@ -203,24 +211,22 @@ func (k *Kept[C]) loop() {
 	failures := 0
 	for {
 		born := time.Now()
-		select {
-		case <-k.ctx.Done():
+		asked, going := k.awaitEnd()
+		if !going {
 			return
-		case <-k.proc.Done(): // only this goroutine changes proc
 		}
-		if time.Since(born) >= livedLong {
+		if asked != nil || time.Since(born) >= livedLong {
 			failures = 0
 		}
-		failures++
-		release, replaced := k.recordExit()
-		if replaced {
-			failures = 0
-		}
-		going := k.pause(failures)
-		release()
-		for going && !k.reopen() {
+		release := k.recordExit(asked != nil)
+		if asked == nil {
 			failures++
-			going = k.pause(failures)
+			asked, going = k.pause(failures)
+		}
+		release()
+		for going && !k.reopen(asked) {
+			failures++
+			asked, going = k.pause(failures)
 		}
 		if !going {
 			return
@@ -228,46 +234,65 @@ func (k *Kept[C]) loop() {
 	}
 }
 
-// recordExit records the end of the current process, and reports whether Replace ended it. The
-// function that it returns frees the process's resources. It is called after the first pause,
-// because the last reply may still be in the pipe on its way to a caller.
-func (k *Kept[C]) recordExit() (release func(), replaced bool) {
+// awaitEnd waits for the end of the current process, or ends it if Replace asks for that: then it
+// returns the request. going is false if Stop was called first.
+func (k *Kept[C]) awaitEnd() (asked *swap[C], going bool) {
+	select {
+	case <-k.ctx.Done():
+		return nil, false
+	case <-k.proc.Done(): // only this goroutine changes proc
+		return nil, true
+	case s := <-k.swaps:
+		s.end(k.thing)
+		k.proc.Stop(k.ctx, Ladder{})
+		return &s, true
+	}
+}
+
+// recordExit records the end of the current process. The function that it returns frees the
+// process's resources. It is called after the first pause, because the last reply may still be in
+// the pipe on its way to a caller.
+func (k *Kept[C]) recordExit(replaced bool) (release func()) {
 	k.mu.Lock()
-	thing, proc, down, replaced := k.thing, k.proc, k.downError(), k.replaced
+	thing, proc, down := k.thing, k.proc, k.downError()
 	var none C
-	k.thing, k.proc, k.down, k.reason, k.replaced = none, nil, down, "", false
+	k.thing, k.proc, k.down, k.reason = none, nil, down, ""
 	k.mu.Unlock()
-	if k.o.OnExit != nil {
+	if k.o.OnExit != nil && !replaced {
 		k.o.OnExit(down.Exit, down.Stderr)
 	}
 	return func() {
 		k.discard(thing)
 		proc.Stop(k.ctx, Ladder{}) // the process has ended, so this only closes its pipes
-	}, replaced
+	}
 }
 
-// pause waits according to the number of failures in a row, or until Replace is called. It returns
-// false if Stop was called first.
-func (k *Kept[C]) pause(failures int) bool {
+// pause waits according to the number of failures in a row, or until Replace is called: then it
+// returns the request. going is false if Stop was called first.
+func (k *Kept[C]) pause(failures int) (asked *swap[C], going bool) {
 	select {
 	case <-k.ctx.Done():
-		return false
-	case <-k.hurry:
-		return true
+		return nil, false
+	case s := <-k.swaps:
+		return &s, true
 	case <-time.After(k.o.Backoff.after(failures)):
-		return true
+		return nil, true
 	}
 }
 
-// reopen tries once to open the thing, and reports whether it is up again.
-func (k *Kept[C]) reopen() bool {
+// reopen tries once to open the thing, and reports whether it is up again. asked is the request
+// that gets the result, or nil.
+func (k *Kept[C]) reopen(asked *swap[C]) bool {
 	thing, proc, err := k.open(k.ctx)
-	if err != nil {
+	if err == nil {
+		k.recordUp(thing, proc)
+	} else {
 		k.recordFailure(err)
-		return false
 	}
-	k.recordUp(thing, proc)
-	return true
+	if asked != nil {
+		asked.opened <- err
+	}
+	return err == nil
 }
 
 func (k *Kept[C]) recordUp(thing C, proc child) {

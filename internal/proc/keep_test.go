@@ -40,7 +40,8 @@ func (m *fakeChild) die(exit Exit) {
 type fakeOpener struct {
 	born   []*fakeChild
 	opened []time.Time
-	fail   int // this many opens fail
+	fail   int           // this many opens fail
+	slow   time.Duration // how long an open takes
 	closed []int
 	exits  []Exit
 	errs   []error
@@ -49,8 +50,13 @@ type fakeOpener struct {
 
 var errNotYet = errors.New("not yet")
 
-func (n *fakeOpener) open(context.Context) (int, child, error) {
+func (n *fakeOpener) open(ctx context.Context) (int, child, error) {
 	n.opened = append(n.opened, time.Now())
+	select {
+	case <-time.After(n.slow):
+	case <-ctx.Done():
+		return 0, nil, ctx.Err()
+	}
 	if n.fail > 0 {
 		n.fail--
 		return 0, nil, errNotYet
@@ -137,16 +143,14 @@ func TestKeep(t *testing.T) {
 			var n fakeOpener
 			k := n.keep(t)
 			for i := 1; i <= 9; i++ {
-				k.Replace(func(thing int) {
+				err := k.Replace(t.Context(), func(thing int) {
 					if thing != i {
 						t.Errorf("ends %d, want %d", thing, i)
 					}
 					time.Sleep(time.Second) // fake time: it writes its state to disk
-					n.youngest().die(Exit{})
 				})
-				synctest.Wait()
-				if thing, err := k.Get(); thing != i+1 || err != nil {
-					t.Fatalf("%d, %v", thing, err)
+				if thing, down := k.Get(); thing != i+1 || err != nil || down != nil {
+					t.Fatalf("%d, %v, %v", thing, err, down)
 				}
 			}
 			n.youngest().die(crash)
@@ -157,23 +161,69 @@ func TestKeep(t *testing.T) {
 				t.Errorf("%v", got)
 			}
 			k.Stop(nil)
+			if !slices.Equal(n.exits, []Exit{crash}) {
+				t.Errorf("reported as ended: %v", n.exits)
+			}
 		})
 	})
 	t.Run("Replace ends the wait of a process that is down", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n fakeOpener
 			k := n.keep(t)
-			n.fail = 10
+			n.fail = 11
 			n.youngest().die(crash)
 			time.Sleep(52 * time.Second) // fake time: the next try is at 81.1 s
 			synctest.Wait()
-			n.fail = 0
-			k.Replace(func(int) { t.Error("there is no process to end") })
-			synctest.Wait()
+			n.fail = 1
+			end := func(int) { t.Error("there is no process to end") }
+			if err := k.Replace(t.Context(), end); !errors.Is(err, errNotYet) {
+				t.Errorf("the first attempt: %v", err)
+			}
+			if err := k.Replace(t.Context(), end); err != nil {
+				t.Error(err)
+			}
 			if _, err := k.Get(); err != nil {
 				t.Error(err)
 			}
 			k.Stop(nil)
+		})
+	})
+	t.Run("Replace replaces a process that is being opened", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			n := fakeOpener{}
+			k := n.keep(t)
+			n.slow = time.Second
+			n.youngest().die(crash)
+			time.Sleep(minBackoff + ms)
+			var ended []int
+			err := k.Replace(t.Context(), func(thing int) { ended = append(ended, thing) })
+			if thing, down := k.Get(); thing != 3 || err != nil || down != nil || !slices.Equal(ended, []int{2}) {
+				t.Errorf("%d, %v, %v: ended %v", thing, err, down, ended)
+			}
+			n.youngest().die(crash)
+			time.Sleep(minBackoff / 2)
+			synctest.Wait()
+			if len(n.opened) != 3 {
+				t.Error("a crash after that does not wait")
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("Stop ends Replace", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n fakeOpener
+			k := n.keep(t)
+			n.slow = time.Hour
+			done := make(chan error, 1)
+			go func() { done <- k.Replace(t.Context(), func(int) {}) }()
+			synctest.Wait()
+			k.Stop(nil)
+			if err := <-done; !errors.Is(err, ErrStopped) && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if err := k.Replace(t.Context(), nil); !errors.Is(err, ErrStopped) {
+				t.Error(err)
+			}
 		})
 	})
 	t.Run("a short life does not reset the waits", func(t *testing.T) {

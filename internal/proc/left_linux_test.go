@@ -3,6 +3,7 @@ package proc
 import (
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 )
 
@@ -20,11 +21,11 @@ func TestLeft(t *testing.T) {
 		p.Stop(t.Context(), Ladder{})
 		return p
 	}
-	mark := token(t)
+	mark := children.Token(t)
 	if p := run(t, fake(t, "fork-and-exit", mark)); !p.Left() {
 		t.Errorf("nothing was left after %v", p.Exit())
 	}
-	eventually.True(t, "the remaining process has ended", func() bool { return len(bearing(mark)) == 0 })
+	eventually.True(t, "the remaining process has ended", func() bool { return len(children.Bearing(mark)) == 0 })
 	if p := run(t, fake(t, "exit", "0")); p.Left() {
 		t.Error("something was left")
 	}

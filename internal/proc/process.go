@@ -102,6 +102,9 @@ func (p *Process) Stdout() *os.File { return p.stdout }
 // read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+// Ended reports whether Done is closed.
+func (p *Process) Ended() bool { return ended(p) }
+
 // Exit returns how the process ended. Its Code is -1 until Done is closed.
 func (p *Process) Exit() Exit {
 	if !p.ended() {

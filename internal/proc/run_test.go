@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 )
 
 func TestRun(t *testing.T) {
@@ -72,7 +74,7 @@ func TestRunTimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		up := make(chan struct{})
-		s := fake(t, "worst", token(t), filepath.Join(t.TempDir(), "stray"))
+		s := fake(t, "worst", children.Token(t), filepath.Join(t.TempDir(), "stray"))
 		go func() { // it ignores SIGTERM when its stray is up
 			for !exists(s.Args[3]) {
 				time.Sleep(time.Millisecond)
@@ -85,7 +87,7 @@ func TestRunTimeout(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 		<-up
-		if left := bearing(s.Args[2]); len(left) > 0 && markCeiling() > 0 {
+		if left := children.Bearing(s.Args[2]); len(left) > 0 && markCeiling() > 0 {
 			t.Errorf("alive: %v", left)
 		}
 	})
@@ -93,7 +95,7 @@ func TestRunTimeout(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		dir := t.TempDir()
 		go func() {
-			for len(bearing(dir)) < 2 {
+			for len(children.Bearing(dir)) < 2 {
 				time.Sleep(time.Millisecond)
 			}
 			cancel()
@@ -101,7 +103,7 @@ func TestRunTimeout(t *testing.T) {
 		if _, err := g.Run(ctx, fake(t, "dies-on-sigterm", dir), Call{}); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if left := bearing(dir); len(left) > 0 {
+		if left := children.Bearing(dir); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 	})
@@ -125,14 +127,14 @@ func TestRunTimeout(t *testing.T) {
 func TestRunLeavesTheBackgroundAlone(t *testing.T) {
 	g := NewGroup(nil)
 	defer g.Close()
-	tok := token(t)
+	tok := children.Token(t)
 
 	t.Run("Run returns although the background process holds stdout", func(t *testing.T) {
 		result, err := g.Run(t.Context(), fake(t, "fork-and-exit", tok), Call{})
 		if err != nil || !strings.HasPrefix(string(result.Stdout), "parent\n") || result.Exit.Code != 0 {
 			t.Fatalf("%+v, %v", result, err)
 		}
-		if left := bearing(tok); len(left) != 1 {
+		if left := children.Bearing(tok); len(left) != 1 {
 			t.Errorf("alive: %v, want the child", left)
 		}
 	})
@@ -141,7 +143,7 @@ func TestRunLeavesTheBackgroundAlone(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
-		if left := bearing(tok); len(left) > 0 {
+		if left := children.Bearing(tok); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 	})

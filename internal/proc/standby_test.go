@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -100,13 +101,13 @@ func TestStandby(t *testing.T) {
 	})
 	t.Run("Close ends the waiting processes", func(t *testing.T) {
 		g := newGroup(t)
-		tok := token(t)
+		tok := children.Token(t)
 		s := g.Standby(fake(t, "hang", tok), 3)
 		awaitReady(t, s, 3)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if left := bearing(tok); len(left) > 0 {
+		if left := children.Bearing(tok); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 		if _, err := s.Run(t.Context(), Call{}); !errors.Is(err, ErrClosed) {

@@ -2,10 +2,10 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -106,46 +106,50 @@ func (s *Spec) check() error {
 		return nil
 	}
 	if err := s.Check(); err != nil {
-		return &program.StartError{Path: s.Path, Why: err.Error(), Fix: fixOf(err), Err: err}
+		return &program.StartError{Path: s.Path, Why: err.Error(), Fix: fixes.Of(err), Err: err}
 	}
 	return nil
 }
 
-// fixOf returns the fix that an error names, if any.
-func fixOf(err error) string {
-	if f, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		return f.Fix()
-	}
-	return ""
-}
-
-// spawn creates the pipes, the process, its mark and its two goroutines. It takes the descriptors
-// for the process, which are given back when the process has ended or was not created.
+// spawn creates a process. It takes the descriptors for it, which are given back when the process
+// has ended or was not created.
 func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b startMode) (*Process, error) {
 	if err := g.takeFor(s, c); err != nil {
 		return nil, err
 	}
-	cost := s.descriptors()
-	defer func() { g.descriptors.Give(cost) }()
+	p := &Process{group: g, mode: b, linger: s.Linger, cost: s.descriptors(),
+		awaited: make(chan struct{}), left: make(chan struct{}), done: make(chan struct{}), hurry: make(chan struct{})}
+	if err := p.create(ctx, s, c); err != nil {
+		p.abandon()
+		return nil, err
+	}
+	g.add(p)
+	g.work.Add(2)
+	if !b.ahead {
+		go p.stderr.run(g)
+	}
+	go p.watch()
+	if err := p.awaitProgram(ctx, s, c); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// create creates the pipes, the process and its mark. It closes the child's ends of the pipes and
+// the files of the box, so that the host sees when the child closes them.
+func (p *Process) create(ctx context.Context, s Spec, c program.Command) error {
 	pipes, err := openPipes()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer pipes.closeChild()
-	enforcer, err := g.cgroups.Enforcer(s.Limits, s.Box != nil, g.log)
-	if err != nil {
-		pipes.closeHost()
-		return nil, &program.StartError{Path: c.File, Why: err.Error(), Err: err}
+	p.stdin, p.stdout, p.stderr = pipes.stdin, pipes.stdout, newStderr(pipes.stderr, s.Log)
+	if p.limits, err = p.group.cgroups.Enforcer(s.Limits, s.Box != nil, p.group.log); err != nil {
+		return &program.StartError{Path: c.File, Why: err.Error(), Err: err}
 	}
-	s.Limits = enforcer.Rest(s.Limits)
-	packed, err := g.pack(ctx, s, c, b.ahead)
-	if err != nil {
-		enforcer.Abandon()
-		pipes.closeHost()
-		return nil, err
+	s.Limits = p.limits.Rest(s.Limits)
+	if p.packed, err = p.group.pack(ctx, s, c, p.mode.ahead); err != nil {
+		return err
 	}
 	attr := &os.ProcAttr{
 		Dir:   s.Dir,
@@ -154,63 +158,38 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b startMod
 		Sys:   childAttr(),
 	}
 	run := c
-	if packed != nil {
-		defer packed.closeFiles()
-		run = program.Command{Path: packed.Path, Argv: packed.Argv, File: c.File}
-		attr.Dir, attr.Env, attr.Files = "/", packed.Env, append(attr.Files, packed.Files...)
+	if p.packed != nil {
+		defer p.packed.closeFiles()
+		run = program.Command{Path: p.packed.Path, Argv: p.packed.Argv, File: c.File}
+		attr.Dir, attr.Env, attr.Files = "/", p.packed.Env, append(attr.Files, p.packed.Files...)
 	}
-	enforcer.Attach(attr.Sys)
-	var mark uint64
-	proc, err := whileBusy(ctx, func() (*os.Process, error) {
-		return g.hold.start(g.log, run, attr, func(pid int) {
-			if enforcer.Set(pid) {
-				mark = g.mark(pid)
+	p.limits.Attach(attr.Sys)
+	p.os, err = whileBusy(ctx, func() (*os.Process, error) {
+		return p.group.hold.start(p.group.log, run, attr, func(pid int) {
+			if p.limits.Set(pid) {
+				p.mark = p.group.mark(pid)
 			}
 		})
 	})
 	if err == nil {
-		err = limitError(c, enforcer.Check(proc))
+		err = limitError(c, p.limits.Check(p.os))
 	}
 	if err != nil {
-		enforcer.Abandon()
-		pipes.closeHost()
-		if packed != nil {
-			packed.Close()
-		}
-		return nil, explain(ctx, s, c, err)
+		return explain(ctx, s, c, err)
 	}
-	p := &Process{
-		group:   g,
-		os:      proc,
-		mark:    mark,
-		mode:    b,
-		linger:  s.Linger,
-		packed:  packed,
-		awaited: make(chan struct{}),
-		limits:  enforcer,
-		stdin:   pipes.stdin,
-		stdout:  pipes.stdout,
-		stderr:  newStderr(pipes.stderr, s.Log),
-		left:    make(chan struct{}),
-		done:    make(chan struct{}),
-		hurry:   make(chan struct{}),
-		cost:    cost,
+	return nil
+}
+
+// abandon releases what was taken and created for a process that was not created.
+func (p *Process) abandon() {
+	p.limits.Abandon()
+	if p.stderr != nil {
+		closeAll(p.stdin, p.stdout, p.stderr.src)
 	}
-	cost = 0 // from now on p gives them back
-	g.add(p)
-	g.work.Add(2)
-	if !b.ahead {
-		go p.stderr.run(g)
+	if p.packed != nil {
+		p.packed.Close()
 	}
-	go p.watch()
-	pipes.closeChild() // so that the end of the pipes and of the box's files is seen
-	if packed != nil {
-		packed.closeFiles()
-	}
-	if err := p.awaitProgram(ctx, s, c); err != nil {
-		return nil, err
-	}
-	return p, nil
+	p.group.descriptors.Give(p.cost)
 }
 
 // limitError returns the error for a program whose limits cannot be set, or nil if err is nil.

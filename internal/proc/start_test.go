@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
@@ -274,7 +275,7 @@ func TestShimsAreReplaced(t *testing.T) {
 
 func TestClosedGroup(t *testing.T) {
 	g := NewGroup(nil)
-	tok := token(t)
+	tok := children.Token(t)
 	p := started(t, g, fake(t, "ignores-sigterm", tok))
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
@@ -285,7 +286,7 @@ func TestClosedGroup(t *testing.T) {
 	if exit := p.Exit(); exit.Signal != "SIGKILL" {
 		t.Errorf("%v", exit)
 	}
-	if left := bearing(tok); len(left) > 0 {
+	if left := children.Bearing(tok); len(left) > 0 {
 		t.Errorf("alive after Close: %v", left)
 	}
 	_, errStart := g.Start(t.Context(), fake(t, "hang"))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
@@ -96,19 +97,19 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 		if exists(filepath.Join(dir, "saved")) {
 			t.Error("the program behind the leader was not killed")
 		}
-		if left := bearing(dir); len(left) > 0 {
+		if left := children.Bearing(dir); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 	})
 	t.Run("processes that left the group are killed too", func(t *testing.T) {
 		onlyWithMarks(t)
-		tok := token(t)
+		tok := children.Token(t)
 		p := started(t, g, fake(t, "worst", tok, filepath.Join(t.TempDir(), "stray")))
-		if n := len(bearing(tok)); n != 2 {
+		if n := len(children.Bearing(tok)); n != 2 {
 			t.Fatalf("%d processes, want the leader and its stray", n)
 		}
 		p.Stop(t.Context(), Ladder{Term: time.Millisecond})
-		if left := bearing(tok); len(left) > 0 {
+		if left := children.Bearing(tok); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 	})
@@ -119,37 +120,37 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 		}
 	})
 	t.Run("a leader that ends by itself takes its group along", func(t *testing.T) {
-		tok := token(t)
+		tok := children.Token(t)
 		p, err := g.Start(t.Context(), fake(t, "fork-and-exit", tok))
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-p.Done()
-		if left := bearing(tok); len(left) > 0 {
+		if left := children.Bearing(tok); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 		p.Stop(t.Context(), Ladder{})
 	})
 	t.Run("a leader killed by others takes its strays along", func(t *testing.T) {
 		onlyWithMarks(t)
-		tok := token(t)
+		tok := children.Token(t)
 		p := started(t, g, fake(t, "worst", tok, filepath.Join(t.TempDir(), "stray")))
 		if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		<-p.Done()
-		if left := bearing(tok); len(left) > 0 {
+		if left := children.Bearing(tok); len(left) > 0 {
 			t.Errorf("alive: %v", left)
 		}
 		p.Stop(t.Context(), Ladder{})
 	})
 	t.Run("the strays of other processes go on", func(t *testing.T) {
 		onlyWithMarks(t)
-		tok := token(t)
+		tok := children.Token(t)
 		other := started(t, g, fake(t, "worst", tok, filepath.Join(t.TempDir(), "stray")))
-		p := started(t, g, fake(t, "worst", token(t), filepath.Join(t.TempDir(), "stray")))
+		p := started(t, g, fake(t, "worst", children.Token(t), filepath.Join(t.TempDir(), "stray")))
 		p.Stop(t.Context(), Ladder{})
-		if n := len(bearing(tok)); n != 2 {
+		if n := len(children.Bearing(tok)); n != 2 {
 			t.Errorf("%d of the other plugin's 2 processes are alive", n)
 		}
 		other.Stop(t.Context(), Ladder{})

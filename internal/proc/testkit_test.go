@@ -3,14 +3,14 @@
 package proc
 
 import (
-	"bufio"
-	"bytes"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 )
 
 // patience bounds every wait for something that must happen. It is long because the machine may be
@@ -46,39 +46,8 @@ func started(t testing.TB, g *Group, s Spec) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitUp(t, p.Stdout())
+	children.AwaitUp(t, p.Stdout())
 	return p
-}
-
-func awaitUp(t testing.TB, stdout *os.File) {
-	t.Helper()
-	if err := stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || line != "up\n" {
-		t.Fatalf("fake said %q, %v", line, err)
-	}
-}
-
-// bearing returns the running processes with this word among their arguments.
-func bearing(token string) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		panic(err)
-	}
-	var pids []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		cmdline, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline") // a zombie's is empty
-		if bytes.Contains(cmdline, []byte("\x00"+token+"\x00")) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // exists reports whether there is a file.
@@ -91,11 +60,6 @@ func exists(path string) bool {
 func gone(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(stat), ") Z ")
-}
-
-// token returns a word that no other process on this machine has among its arguments.
-func token(t testing.TB) string {
-	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
 // lines collects log lines.

@@ -43,7 +43,7 @@ func (d *diagnosis) script(head []byte) (why, fix string) {
 	case env && strings.Contains(call.Name, " "):
 		return "the kernel passes all words after env in its #! line as one", "write #!" + line.path + " -S " + call.Name
 	case env && !hasSlash(call.Name) && inPath(call.Name, d.env) == "":
-		return "its interpreter " + call.Name + " is not in the PATH " + lookup(d.env, "PATH"), "install " + call.Name + ", or extend the PATH given to the plugin"
+		return "its interpreter " + call.Name + " is not in the PATH " + Getenv(d.env, "PATH"), "install " + call.Name + ", or extend the PATH given to the plugin"
 	}
 	return "", ""
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
@@ -92,7 +93,7 @@ func Explain(path, dir string, env []string, err error) *StartError {
 
 // notInPath returns the error for a bare name that was not found.
 func notInPath(name string, env []string) error {
-	path := lookup(env, "PATH")
+	path := Getenv(env, "PATH")
 	why := "is not in the PATH " + path
 	if path == "" {
 		why = "is a bare name, and the environment has no PATH"
@@ -201,10 +202,10 @@ func ReadFix(path string) string {
 	return "chmod u+r " + Quote(path)
 }
 
-// Quote quotes a path so that it can be pasted into a shell.
+// Quote quotes a path or the name of a plugin so that it can be pasted into a shell.
 func Quote(path string) string {
 	safe := func(r rune) bool {
-		return r == '/' || r == '.' || r == '-' || r == '_' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return strings.ContainsRune("/._-+@%:,", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
 	}
 	if path != "" && strings.TrimFunc(path, safe) == "" {
 		return path

@@ -164,6 +164,10 @@ func TestQuote(t *testing.T) {
 		"/a;rm":              "'/a;rm'",
 		"/a b/c":             "'/a b/c'",
 		"":                   "''",
+		"kaged:notes":        "kaged:notes",
+		"naïve":              "naïve",
+		"$(x)":               "'$(x)'",
+		"a`b":                "'a`b'",
 	} {
 		if got := Quote(path); got != want {
 			t.Errorf("%s: %s", path, got)

@@ -118,6 +118,6 @@ func (s *splitter) variable() error {
 	}
 	s.at += len(name) + 2
 	s.within = true
-	s.word.WriteString(lookup(s.env, name))
+	s.word.WriteString(Getenv(s.env, name))
 	return nil
 }

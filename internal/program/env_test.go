@@ -79,7 +79,7 @@ func TestReadEnv(t *testing.T) {
 	}
 	t.Run("the environment of the program", func(t *testing.T) {
 		call, err := ReadEnv([]string{"-u", "A", "C=d", "PATH=/x", "x"}, environ)
-		if err != nil || !slices.Equal(SearchPath(call.Env), []string{"/x"}) || lookup(call.Env, "A") != "" || lookup(call.Env, "C") != "d" {
+		if err != nil || !slices.Equal(SearchPath(call.Env), []string{"/x"}) || Getenv(call.Env, "A") != "" || Getenv(call.Env, "C") != "d" {
 			t.Errorf("%+v, %v", call, err)
 		}
 		if call, _ := ReadEnv([]string{"-i", "x"}, environ); !slices.Equal(SearchPath(call.Env), []string{"/bin", "/usr/bin"}) {

@@ -21,7 +21,7 @@ func executable(path string) bool {
 // candidates adds the extensions of PATHEXT to a name.
 func candidates(name string, env []string) []string {
 	names := []string{name}
-	for ext := range strings.SplitSeq(lookup(env, "PATHEXT"), ";") {
+	for ext := range strings.SplitSeq(Getenv(env, "PATHEXT"), ";") {
 		if ext != "" {
 			names = append(names, name+ext)
 		}

@@ -105,7 +105,7 @@ func Find(q Request) (Command, error) {
 // inPath looks a bare name up in the PATH of env. It skips relative entries, which would mean a
 // different program in each directory.
 func inPath(name string, env []string) string {
-	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -118,8 +118,8 @@ func inPath(name string, env []string) string {
 	return ""
 }
 
-// lookup returns the value of a variable. If it is set twice, the first one counts, as in C.
-func lookup(env []string, name string) string {
+// Getenv returns the value of a variable. If it is set twice, the first one counts, as in C.
+func Getenv(env []string, name string) string {
 	for _, entry := range env {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value

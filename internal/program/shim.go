@@ -154,7 +154,7 @@ func scriptDir(use shimUse) string {
 // key returns the key of the cache.
 func (t shimTool) key(use shimUse) shimKey {
 	env := use.env
-	key := shimKey{shim: use.shim, path: lookup(env, "PATH"), version: lookup(env, t.prefix+"_VERSION"), place: t.dir}
+	key := shimKey{shim: use.shim, path: Getenv(env, "PATH"), version: Getenv(env, t.prefix+"_VERSION"), place: t.dir}
 	if name := versionFile(t.name); name != "" {
 		key.place, key.changed = nearestFile(t.dir, name)
 	}

@@ -65,7 +65,7 @@ func (s *Staged) fill() (err error) {
 	if err := s.dropUnlisted(); err != nil {
 		return err
 	}
-	s.Digest, s.Changes = digest(s.Files), nil
+	s.Digest, s.Changes = trust.Digest(s.Files), nil
 	if s.Entry != nil {
 		s.Changes = trust.Compare(s.Entry.Files, s.Files)
 	}

@@ -227,15 +227,6 @@ func (s Store) Forget(root string) (found bool, err error) {
 	return found, err
 }
 
-// digest returns one checksum for all files.
-func digest(files []trust.File) string {
-	h := sha256.New()
-	for _, f := range files {
-		fmt.Fprintf(h, "%s %s %q\n", f.Sum, f.Mode, f.Path)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // ID returns a short unique name for a project.
 func ID(root string) string {
 	sum := sha256.Sum256([]byte(root))
@@ -245,5 +236,5 @@ func ID(root string) string {
 // copyOf returns the directory for a copy of these files. Changed files get another directory, so
 // that a process that uses the old copy is not disturbed.
 func (s Store) copyOf(root string, files []trust.File) string {
-	return filepath.Join(s.dir, ID(root), digest(files)[:32])
+	return filepath.Join(s.dir, ID(root), trust.Digest(files)[:32])
 }

@@ -112,7 +112,7 @@ func (o Options) stepDetail(s *hook.Step) []string {
 	width := max(o.width()-len([]rune(stepIndent)), 20)
 	var out []string
 	if s.Err != nil {
-		out = append(out, o.wrapped(StyleRed, cause(s.Err), width)...)
+		out = append(out, o.wrapped(StyleRed, s.Err.Cause(), width)...)
 		out = append(out, o.paint(StyleDim, consequence(s.Action)))
 	}
 	for _, note := range s.Notes {
@@ -150,13 +150,6 @@ func (o Options) messageLine(title string, raw json.RawMessage, width int) []str
 	}
 	label := fmt.Sprintf("%-8s  ", title)
 	return []string{o.paint(StyleDim, label) + Cut(Line(string(SafeJSON(raw))), width-len(label))}
-}
-
-// cause returns an error without the names that are in the step's row.
-func cause(e *hook.Error) string {
-	bare := *e
-	bare.Plugin, bare.Hook, bare.Point = "", "", ""
-	return bare.Error()
 }
 
 // consequence returns what a failure did to the event.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
@@ -150,7 +151,7 @@ func (p *planner) system(path string, exec bool) {
 // are always made up. Hosts are made up too, unless the plugin has the host's network.
 func (p *planner) provideNameFiles() {
 	uid, gid := os.Geteuid(), os.Getegid()
-	home := env(p.plan.Env, "HOME")
+	home := program.Getenv(p.plan.Env, "HOME")
 	if home == "" {
 		home = "/"
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -95,9 +96,7 @@ type Box struct {
 // New returns a box with the given options. It reads nothing and starts nothing; that happens when
 // a process is started.
 func New(o Options) *Box {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Box{opts: o}
 }
 

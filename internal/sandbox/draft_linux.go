@@ -20,7 +20,6 @@ type draft struct {
 	Attributes attributes // Simple only: how attributes of files may be accessed
 	Sockets    bool       // the plugin was granted a network, so Internet sockets may be created
 
-	notes   []string          // what the plugin's author may not expect
 	absent  []Tree            // what may be read and does not exist
 	trees   []Tree            // what the process sees, for people
 	because map[string]string // why each tree is there, by its path
@@ -57,7 +56,6 @@ func attributesOf(o *Options) attributes {
 // finish encodes the rules for the kernel. notes lists what is not available on this machine.
 func (d *draft) finish() (notes []string, err error) {
 	d.User, d.Group = os.Geteuid(), os.Getegid()
-	notes = d.notes
 	version := landlockVersion()
 	d.Landlock = d.landlock(version)
 	if version == 0 && !d.Simple {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
@@ -64,12 +65,12 @@ func (p *planner) temporaryFiles() {
 // granted files. Otherwise envDir returns noHome, because the plugin would learn the targets of the
 // operator's links.
 func (p *planner) envDir(variable string) string {
-	dir := env(p.plan.Env, variable)
+	dir := program.Getenv(p.plan.Env, variable)
 	w := walk(dir)
 	switch {
 	case !filepath.IsAbs(dir) || p.plan.Simple:
 		return ""
-	case dir == env(p.opts.Environ, variable):
+	case dir == program.Getenv(p.opts.Environ, variable):
 		return p.reach(dir)
 	case len(w.links) == 0 || p.granted(w.end):
 		return w.end

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
@@ -233,13 +234,13 @@ func TestStop(t *testing.T) {
 				}
 			})
 			t.Run("SIGKILL ends a program that ignores SIGTERM, with all processes that it started", func(t *testing.T) {
-				word := token(t)
+				word := children.Token(t)
 				p := started(t, g, fake(t, o, "worst", word))
-				eventually.True(t, "it has started another process", func() bool { return len(bearing(word)) >= 2 })
+				eventually.True(t, "it has started another process", func() bool { return len(children.Bearing(word)) >= 2 })
 				if exit := p.Stop(t.Context(), proc.Ladder{}); exit.Signal != "SIGKILL" {
 					t.Error(exit)
 				}
-				eventually.True(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
+				eventually.True(t, "all of it is gone", func() bool { return len(children.Bearing(word)) == 0 })
 			})
 		})
 	}
@@ -279,12 +280,12 @@ echo none`
 		expect(t, sh(Options{Grants: grants(t, "exec:true:"+true_)}, script), "none")
 	})
 	t.Run("processes that a program leaves behind end with it", func(t *testing.T) {
-		word := token(t)
+		word := children.Token(t)
 		r := run(t, fake(t, Options{}, "leaves", word))
 		if r.Exit != (proc.Exit{}) {
 			t.Fatalf("%+v", r)
 		}
-		eventually.True(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
+		eventually.True(t, "all of it is gone", func() bool { return len(children.Bearing(word)) == 0 })
 	})
 }
 
@@ -292,7 +293,7 @@ echo none`
 func TestAKilledJail(t *testing.T) {
 	needNamespaces(t)
 	g := newGroup(t)
-	word := token(t)
+	word := children.Token(t)
 	p := started(t, g, fake(t, Options{}, "worst", word))
 	if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -301,7 +302,7 @@ func TestAKilledJail(t *testing.T) {
 	if p.Exit().Signal != "SIGKILL" {
 		t.Error(p.Exit())
 	}
-	eventually.True(t, "all of it is gone", func() bool { return len(bearing(word)) == 0 })
+	eventually.True(t, "all of it is gone", func() bool { return len(children.Bearing(word)) == 0 })
 	p.Stop(t.Context(), proc.Ladder{})
 }
 
@@ -314,7 +315,7 @@ func TestNothingIsLeft(t *testing.T) {
 			needNamespaces(t)
 			t.Setenv("TMPDIR", t.TempDir())
 			g := newGroup(t)
-			word := token(t)
+			word := children.Token(t)
 			runAll := func() {
 				for _, wait := range []time.Duration{0, 500 * time.Microsecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, patience} {
 					cancelled(t, g, fake(t, o, "quiet", word), wait)
@@ -330,7 +331,7 @@ func TestNothingIsLeft(t *testing.T) {
 			for range 3 {
 				runAll()
 			}
-			eventually.True(t, "no process is left", func() bool { return len(bearing(word)) == 0 })
+			eventually.True(t, "no process is left", func() bool { return len(children.Bearing(word)) == 0 })
 			eventually.True(t, "no descriptor is left", func() bool { return descriptors(t) <= before })
 			if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) != 0 {
 				t.Errorf("left: %v, %v", left, err)

@@ -11,20 +11,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
 // TestMain also runs the fakes: the test binary, started again as "binary -fake NAME ARG…", does
 // what its name says.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "-fake" {
-		fake, ok := fakes[os.Args[2]]
-		if !ok {
-			fmt.Fprintln(os.Stderr, "no such fake:", os.Args[2])
-			syscall.Exit(64)
-		}
-		syscall.Exit(fake(os.Args[3:])) // os.Exit takes a second under the race detector
-	}
+	children.Play(fakes)
 	if filepath.Base(os.Args[0]) == "env" { // shipped under that name, it prints every file that is its argument
 		syscall.Exit(reads(os.Args[1:]))
 	}

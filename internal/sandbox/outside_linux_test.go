@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
@@ -148,7 +149,7 @@ func TestPlanHome(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			p := planned(c.o, "HOME="+c.home, "TMPDIR="+c.tmp)
-			if home, tmp := env(p.Env, "HOME"), env(p.Env, "TMPDIR"); home != c.wantHome || tmp != c.wantTmp {
+			if home, tmp := program.Getenv(p.Env, "HOME"), program.Getenv(p.Env, "TMPDIR"); home != c.wantHome || tmp != c.wantTmp {
 				t.Errorf("HOME=%s TMPDIR=%s, want %s and %s", home, tmp, c.wantHome, c.wantTmp)
 			}
 			if want := ":" + cmp.Or(c.wantHome, "/") + ":/bin/sh"; !strings.Contains(content(p, "/etc/passwd"), want) {

@@ -126,11 +126,6 @@ func (p *planner) add(because string, mounts ...jail.Mount) {
 	}
 }
 
-// note adds a note about something that the plugin's author may not expect.
-func (p *planner) note(format string, args ...any) {
-	p.plan.notes = append(p.plan.notes, fmt.Sprintf(format, args...))
-}
-
 // mayExecute allows a file, or a directory with everything below it, to be executed.
 func (p *planner) mayExecute(path string) {
 	if !slices.Contains(p.plan.Exec, path) {
@@ -326,14 +321,4 @@ func without(env []string, names ...string) []string {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(names, name)
 	})
-}
-
-// env returns the value of a variable. If it is set twice, the first one counts.
-func env(list []string, name string) string {
-	for _, v := range list {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

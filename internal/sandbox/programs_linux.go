@@ -56,10 +56,7 @@ func (p *planner) recordExec(g capability.Capability) error {
 	if err := p.origins.check(w); err != nil && !p.opts.ReadAll {
 		return fmt.Errorf("%s: %w", g, err)
 	}
-	switch {
-	case !w.exists():
-		p.note("%s: there is no such program; the plugin runs without it", g)
-	case !p.origins.leavesOwnFiles(w) && !withinAny(w.end, p.origins.own):
+	if w.exists() && !p.origins.leavesOwnFiles(w) && !withinAny(w.end, p.origins.own) {
 		p.origins.named = append(p.origins.named, w)
 		p.origins.addChosenLinks(w)
 	}
@@ -264,11 +261,11 @@ func (p *planner) mountShim(s start, real string, allow func(path string)) (file
 
 // insteadOfShim puts the directory of the program first in PATH. If the shim is the command itself,
 // it starts the program instead.
-func (p *planner) insteadOfShim(shim, program string) {
-	p.setEnv("PATH", filepath.Dir(program)+":"+env(p.plan.Env, "PATH"))
+func (p *planner) insteadOfShim(shim, file string) {
+	p.setEnv("PATH", filepath.Dir(file)+":"+program.Getenv(p.plan.Env, "PATH"))
 	if p.plan.Path == shim {
-		p.plan.Path, p.plan.Argv = program, slices.Clone(p.plan.Argv)
-		p.plan.Argv[0] = program
+		p.plan.Path, p.plan.Argv = file, slices.Clone(p.plan.Argv)
+		p.plan.Argv[0] = file
 	}
 }
 
@@ -345,6 +342,6 @@ func (p *planner) librariesOf(file string) {
 // shared reports whether a directory holds more than one installation: a directory of the system,
 // or one that contains the user's home.
 func (p *planner) shared(prefix string) bool {
-	home := realPath(env(p.opts.Environ, "HOME"))
+	home := realPath(program.Getenv(p.opts.Environ, "HOME"))
 	return slices.Contains([]string{"/", "/usr", "/usr/local"}, prefix) || within(home, prefix) && home != "/"
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
@@ -68,7 +69,7 @@ func wantSwept(t *testing.T) {
 
 // killHost starts a host, kills it and checks that no process is left.
 func killHost(t *testing.T, kind string, least int) {
-	word := token(t)
+	word := children.Token(t)
 	cmd := exec.Command("/proc/self/exe", "-fake", "host", kind, word)
 	cmd.Env = []string{testPath, "TMPDIR=" + os.TempDir()}
 	cmd.Stderr = os.Stderr
@@ -84,16 +85,16 @@ func killHost(t *testing.T, kind string, least int) {
 	if _, err := stdout.Read(line); err != nil || string(line) != "up\n" {
 		t.Errorf("the host said %q, %v", line, err)
 	}
-	if n := len(bearing(word)) - 1; n < least {
+	if n := len(children.Bearing(word)) - 1; n < least {
 		t.Errorf("only %d processes to kill", n)
 	}
 	jails := offspring(cmd.Process.Pid) // these do not have the word, but descend from the host
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for end := time.Now().Add(patience); len(bearing(word)) > 0 || slices.ContainsFunc(jails, alive); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); len(children.Bearing(word)) > 0 || slices.ContainsFunc(jails, alive); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("survivors: %v, %v", bearing(word), slices.DeleteFunc(jails, func(pid int) bool { return !alive(pid) }))
-			for _, pid := range bearing(word) {
+			t.Errorf("survivors: %v, %v", children.Bearing(word), slices.DeleteFunc(jails, func(pid int) bool { return !alive(pid) }))
+			for _, pid := range children.Bearing(word) {
 				_ = syscall.Kill(pid, syscall.SIGKILL) // one of ours, by the word among its arguments
 			}
 			return

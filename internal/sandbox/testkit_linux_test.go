@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -134,44 +133,8 @@ func started(t testing.TB, g *proc.Group, s proc.Spec) *proc.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitUp(t, p.Stdout())
+	children.AwaitUp(t, p.Stdout())
 	return p
-}
-
-func awaitUp(t testing.TB, stdout *os.File) {
-	t.Helper()
-	if err := stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || line != "up\n" {
-		t.Fatalf("it said %q, %v", line, err)
-	}
-}
-
-// bearing returns the running processes with this word among their arguments, in any namespace.
-func bearing(token string) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		panic(err)
-	}
-	var pids []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		cmdline, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline") // a zombie's is empty
-		if bytes.Contains(cmdline, []byte("\x00"+token+"\x00")) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// token returns a word that no other process on this machine has among its arguments.
-func token(t testing.TB) string {
-	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
 // write creates a file, with the directories above it.

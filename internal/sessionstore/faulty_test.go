@@ -22,15 +22,15 @@ func (o overtaken) Append(ctx context.Context, r engine.Append) (uint64, error) 
 	return o.Stream.Append(ctx, r)
 }
 
-// whileBeginning returns a store like s. It calls happens after a turn has read the transcript and
-// before the turn writes.
+// whileBeginning returns a store like s. It calls the function happens after a turn has read the
+// transcript and before the turn writes.
 func whileBeginning(s *Store, happens func()) *Store {
 	p := *s.opened
 	p.transcripts = overtaken{p.transcripts, new(sync.Once), happens}
 	return &Store{ttl: s.ttl, opened: &p}
 }
 
-// A hanging stream does not return from appends until it is released.
+// A hanging stream does not return from an append until the context of the append ends.
 type hanging struct {
 	engine.Stream
 	entered chan struct{} // receives a value for each append that hangs

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -32,7 +33,7 @@ var fakes = map[string]func(args []string) error{
 func TestKilled(t *testing.T) {
 	t.Run("a guest of the engine", func(t *testing.T) {
 		dir := t.TempDir()
-		s := shortLived(openEngine(t, dir))
+		s := shortLived(embedded.Engine(t, dir))
 		id := create(t, s, session.Session{}).ID
 		for range 3 {
 			before, err := s.Messages(t.Context(), id)
@@ -47,7 +48,7 @@ func TestKilled(t *testing.T) {
 		dir := t.TempDir()
 		id := prepare(t, dir)
 		acked := killTalker(t, dir, id)
-		checkAftermath(t, shortLived(openEngine(t, dir)), id, acked)
+		checkAftermath(t, shortLived(embedded.Engine(t, dir)), id, acked)
 	})
 }
 
@@ -55,7 +56,7 @@ func TestKilled(t *testing.T) {
 // whenever the process that made it was killed.
 func TestKilledWhileMaking(t *testing.T) {
 	dir := t.TempDir()
-	s := New(openEngine(t, dir))
+	s := New(embedded.Engine(t, dir))
 	for range 3 {
 		maker := startFake(t, "make", dir)
 		var acked []string

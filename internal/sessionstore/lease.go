@@ -72,10 +72,7 @@ func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: lease: %w", t.session.ID, err)
 	}
-	log := s.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	return &sessionLease{parts: t.parts, key: t.session.ID, ttl: s.ttl, claim: c, data: data, held: t.checkHeld, lost: t.lose, log: log}, nil
 }
 

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/eventually"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 func TestLease(t *testing.T) {
-	e := openEngine(t, t.TempDir())
+	e := embedded.Engine(t, t.TempDir())
 	one, two := shortLived(e), shortLived(e)
 	ctx := t.Context()
 
@@ -85,7 +86,7 @@ func TestLease(t *testing.T) {
 }
 
 func TestLost(t *testing.T) {
-	e := openEngine(t, t.TempDir())
+	e := embedded.Engine(t, t.TempDir())
 	one, two := shortLived(e), shortLived(e)
 	ctx := t.Context()
 

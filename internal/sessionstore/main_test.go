@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -31,24 +32,10 @@ func TestMain(m *testing.M) {
 // must renew its lease within it, even if the disk is busy.
 const shortTTL = 2 * time.Second
 
-func openEngine(t testing.TB, dir string) *engine.Engine {
-	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
 // newStore returns a store on its own engine.
 func newStore(t testing.TB) *Store {
 	t.Helper()
-	return New(openEngine(t, t.TempDir()))
+	return New(embedded.Engine(t, t.TempDir()))
 }
 
 // shortLived returns a store whose leases expire soon.

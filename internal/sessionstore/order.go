@@ -107,7 +107,7 @@ func (o *order) add(ctx context.Context, p place) error {
 	return err
 }
 
-// back returns the places before a sequence number (0: all), the last first.
+// back returns at most limit places before a sequence number (0: the last ones), the last first.
 func (o *order) back(ctx context.Context, before uint64, limit int) ([]place, error) {
 	places, err := o.readBack(ctx, before, limit)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 // slack is the number of places by which the order of the records may differ from the order of
 // creation times. They differ if sessions are created at the same time, because the time of a
-// session is taken before its record is written. We assume that at most slack sessions are.
+// session is taken before its record is written. We assume that no more than slack sessions are
+// created at the same time.
 const slack = 64
 
 // Page returns sessions in the order of [Store.List]. Its cost does not depend on their number. A

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -189,7 +190,7 @@ func (b *countedBucket) Values(context.Context, string) ([]engine.Value, error) 
 // TestOrderOfAnEarlierVersion checks that sessions without a place get one, once, also if several
 // stores look at the same time.
 func TestOrderOfAnEarlierVersion(t *testing.T) {
-	e := openEngine(t, t.TempDir())
+	e := embedded.Engine(t, t.TempDir())
 	old := New(e)
 	p, err := old.open(t.Context())
 	if err != nil {

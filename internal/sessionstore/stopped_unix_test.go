@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -15,7 +16,7 @@ import (
 // a full swap does. When it continues, it must not write.
 func TestStopped(t *testing.T) {
 	dir := t.TempDir()
-	s := shortLived(openEngine(t, dir))
+	s := shortLived(embedded.Engine(t, dir))
 	id := create(t, s, session.Session{}).ID
 	waiter := startFake(t, "wait", dir, id)
 	if !waiter.says.Scan() || waiter.says.Text() != "begun" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/skewed"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -46,7 +47,7 @@ func TestTakeover(t *testing.T) {
 			if owns {
 				id = prepare(t, dir)
 			} else {
-				s = lasting(openEngine(t, dir))
+				s = lasting(embedded.Engine(t, dir))
 				id = create(t, s, session.Session{}).ID
 			}
 			waiter := startFake(t, "hold", dir, id)
@@ -54,7 +55,7 @@ func TestTakeover(t *testing.T) {
 				t.Fatalf("got %q", waiter.says.Text())
 			}
 			if owns {
-				s = lasting(openEngine(t, dir))
+				s = lasting(embedded.Engine(t, dir))
 			}
 			var busy *session.BusyError
 			if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "fake" {
@@ -78,7 +79,7 @@ func TestTakeover(t *testing.T) {
 // process.
 func TestNothingRunsTwice(t *testing.T) {
 	needHolders(t)
-	s := lasting(openEngine(t, t.TempDir()))
+	s := lasting(embedded.Engine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID
 	group := proc.NewGroup(nil)
 	left, err := group.Start(t.Context(), proc.Spec{Path: "/bin/sleep", Args: []string{"600"}})
@@ -124,7 +125,7 @@ func remoteClaim() claim {
 
 // TestDamagedLease checks that a lease that cannot be read is taken over, and that this is logged.
 func TestDamagedLease(t *testing.T) {
-	s := lasting(openEngine(t, t.TempDir()))
+	s := lasting(embedded.Engine(t, t.TempDir()))
 	const old = `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`
 	for name, c := range map[string]struct{ claim, beat string }{
 		"garbage": {claim: `"x"`}, "half": {claim: `{"token":"x"}`}, "nothing": {claim: `{}`}, "without a holder": {claim: old},
@@ -173,7 +174,7 @@ func TestExpiryIsByTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(shortTTL) // while no engine runs
-	s = shortLived(openEngine(t, dir))
+	s = shortLived(embedded.Engine(t, dir))
 	end(t, begin(t, s, id, BeginOptions{}), session.Done)
 }
 
@@ -182,7 +183,7 @@ func TestExpiryIsByTheEngine(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			s := shortLived(openEngine(t, t.TempDir()))
+			s := shortLived(embedded.Engine(t, t.TempDir()))
 			s.ttl = 3 * shortTTL            // a busy machine renews late
 			s.Holder = remoteClaim().Holder // its process number is not valid here
 			living, dead := create(t, s, session.Session{}).ID, create(t, s, session.Session{}).ID
@@ -205,7 +206,7 @@ func TestClockJumps(t *testing.T) {
 // TestALeaseThatCannotBeGivenBack checks that the next turn of the same store does not wait if the
 // engine refuses to write the end, as on a full disk.
 func TestALeaseThatCannotBeGivenBack(t *testing.T) {
-	s := lasting(openEngine(t, t.TempDir()))
+	s := lasting(embedded.Engine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID
 	p, err := s.open(t.Context())
 	if err != nil {
@@ -224,7 +225,7 @@ func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 // TestTurnsOfAnEarlierVersion checks turns whose entries do not have a claim, but the bucket has
 // it.
 func TestTurnsOfAnEarlierVersion(t *testing.T) {
-	s := shortLived(openEngine(t, t.TempDir()))
+	s := shortLived(embedded.Engine(t, t.TempDir()))
 	id := create(t, s, session.Session{}).ID
 	plant(t, s, id, []byte(nil))
 	data, err := json.Marshal(remoteClaim())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -93,7 +94,7 @@ func (c cancelling) Append(ctx context.Context, r engine.Append) (uint64, error)
 
 // TestUncertainClaim loses the answers to the entries with which turns begin.
 func TestUncertainClaim(t *testing.T) {
-	good := lasting(openEngine(t, t.TempDir()))
+	good := lasting(embedded.Engine(t, t.TempDir()))
 	s, faults, err := behindFaults(t.Context(), good)
 	if err != nil {
 		t.Fatal(err)

@@ -7,19 +7,12 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
 )
 
 // BenchmarkList lists the keys of a plugin while another plugin stores 10,000.
 func BenchmarkList(b *testing.B) {
-	e, err := engine.Open(b.Context(), engine.Options{Dir: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			b.Error(err)
-		}
-	})
+	e := embedded.Engine(b, b.TempDir())
 	s := New(func(context.Context) (engine.Store, error) { return e, nil })
 	for name, keys := range map[string]int{"other": 10_000, "own10": 10, "own1000": 1000} {
 		fill(b, s.Plugin(name, Quota{}), keys)

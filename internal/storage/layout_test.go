@@ -7,20 +7,14 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/embedded"
+	"github.com/patchbay-dev/patchbay/internal/entry/entrytest"
 )
 
 // TestTheEarlierLayoutIsMoved: keys of the earlier layout are found, count as usage, and are moved
 // once.
 func TestTheEarlierLayoutIsMoved(t *testing.T) {
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := embedded.Engine(t, t.TempDir())
 	bucket, err := e.Bucket(t.Context(), engine.BucketConfig{Name: "storage"})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +31,7 @@ func TestTheEarlierLayoutIsMoved(t *testing.T) {
 	for range 2 { // processes
 		s := New(func(context.Context) (engine.Store, error) { return e, nil })
 		notes := s.Plugin("notes", Quota{})
-		if keys := list(t, notes, ""); !reflect.DeepEqual(keys, []string{"a", "b/c\x00d"}) {
+		if keys := entrytest.List(t, notes, ""); !reflect.DeepEqual(keys, []string{"a", "b/c\x00d"}) {
 			t.Errorf("notes keeps %q", keys)
 		}
 		wantExact(t, notes)
@@ -84,19 +78,15 @@ func (b readBucket) Values(ctx context.Context, prefix string) ([]engine.Value, 
 // TestListAsksOnlyForItsOwnKeys: List asks the engine only for keys below the plugin's name, and
 // for no values. TestKeysReadNoValues of internal/engine checks what the engine sends.
 func TestListAsksOnlyForItsOwnKeys(t *testing.T) {
-	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := embedded.Engine(t, t.TempDir())
 	r := read{e, make(map[string]int), make(map[string]int)}
 	s := New(func(context.Context) (engine.Store, error) { return r, nil })
 	for i := range 20 {
-		put(t, s.Plugin("notes2", Quota{}), fmt.Sprint(i), "1")
+		entrytest.Put(t, s.Plugin("notes2", Quota{}), fmt.Sprint(i), "1")
 	}
-	put(t, s.Plugin("notes", Quota{}), "x/a", "1")
+	entrytest.Put(t, s.Plugin("notes", Quota{}), "x/a", "1")
 	clear(r.keys)
-	if keys := list(t, s.Plugin("notes", Quota{}), "x"); !reflect.DeepEqual(keys, []string{"x/a"}) {
+	if keys := entrytest.List(t, s.Plugin("notes", Quota{}), "x"); !reflect.DeepEqual(keys, []string{"x/a"}) {
 		t.Errorf("%q", keys)
 	}
 	if !reflect.DeepEqual(r.keys, map[string]int{"notes/x": 1}) || len(r.values) != 0 {

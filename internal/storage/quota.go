@@ -66,7 +66,7 @@ func (a *account) lock(ctx context.Context) error {
 
 func (a *account) unlock() { <-a.turn }
 
-// reserve changes the record by d. If d does not fit, the error is [ErrFull].
+// reserve changes the record by d. If d does not fit, the error is [entry.ErrFull].
 func (b Bucket) reserve(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	for d != (entry.Usage{}) {
 		if err := b.loadRecord(ctx, bucket, a); err != nil {

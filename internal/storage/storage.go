@@ -13,13 +13,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// The errors of a plugin. Other errors come from the engine.
-var (
-	ErrKey   = entry.ErrKey
-	ErrValue = entry.ErrValue
-	ErrFull  = entry.ErrFull
-)
-
 // A Quota limits how much one plugin may store.
 type Quota = entry.Quota
 
@@ -106,7 +99,7 @@ func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, err
 }
 
 // Put stores a value. When it returns nil, the value is on disk. If the value exceeds the quota,
-// the error is [ErrFull] and the old value stays.
+// the error is [entry.ErrFull] and the old value stays.
 func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := cmp.Or(entry.CheckKey(key), entry.CheckValue(value)); err != nil {
 		return err
@@ -137,7 +130,7 @@ func (b Bucket) change(ctx context.Context, do func(engine.Bucket, *account) err
 	for errors.Is(err, engine.ErrConflict) {
 		err = do(bucket, a)
 	}
-	if err == nil || errors.Is(err, ErrFull) {
+	if err == nil || errors.Is(err, entry.ErrFull) {
 		return err
 	}
 	return fmt.Errorf("storage: %w", err)

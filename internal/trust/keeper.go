@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/patchbay-dev/patchbay/internal/filestate"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // A Policy says what is done about plugins that are new or have changed.
@@ -80,9 +81,7 @@ type Keeper struct {
 
 // NewKeeper returns a keeper of the lock. [Keeper.Read] reads it.
 func NewKeeper(o Options) *Keeper {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	k := &Keeper{o: o, cache: newCache(o.Cache, o.Log)}
 	k.first = sync.OnceValue(func() error {
 		if o.Policy == Off {
@@ -107,7 +106,7 @@ func (k *Keeper) Path() string { return k.o.Path }
 // Book returns the lock with its texts.
 func (k *Keeper) Book() Book { return Book{Lock: k.o.Path, Texts: k.o.Texts, Secrets: k.o.Secrets} }
 
-// current returns the lock on disk. It reads the file again only if it was replaced.
+// current returns the lock on disk. It reads the file again only if the file has changed.
 func (k *Keeper) current() (*Lock, error) {
 	var state filestate.State
 	if info, err := os.Stat(k.o.Path); err == nil {
@@ -210,7 +209,7 @@ func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	switch {
 	case e == nil:
 		return Verdict{State: New, Err: k.unknown(p)}
-	case digestOf(e.Files) != digest:
+	case Digest(e.Files) != digest:
 		v := Verdict{State: Changed, Entry: e, Withheld: withheld(e, p)}
 		if now, err := Take(p.Roots); err == nil {
 			v.Changes = Compare(e.Files, now)
@@ -238,7 +237,7 @@ const minAge = 2 * time.Second
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)
-		return digestOf(files), err
+		return Digest(files), err
 	}
 	stamp, newest, err := stampOf(p.Roots)
 	if err != nil {
@@ -252,8 +251,8 @@ func (k *Keeper) digest(p Plugin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	digest := digestOf(files)
-	if time.Since(newest) > minAge { // otherwise it may change again without a new time
+	digest := Digest(files)
+	if time.Since(newest) > minAge {
 		k.cache.put(key, stamp, digest)
 	}
 	return digest, nil
@@ -313,17 +312,7 @@ func (r *Refusal) Fix() string   { return r.fix }
 func (r *Refusal) Unwrap() error { return r.err }
 
 func trustFix(p Plugin) string {
-	return "if you expected that: patchbay plugin trust " + quoted(p.Name)
-}
-
-// quoted returns a name as it is typed in a shell.
-func quoted(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool {
-		return !strings.ContainsRune("-_.+:", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
+	return "if you expected that: patchbay plugin trust " + program.Quote(p.Name)
 }
 
 func (k *Keeper) unknown(p Plugin) error {
@@ -336,7 +325,7 @@ func (k *Keeper) changed(p Plugin, changes []Change) error {
 
 func (k *Keeper) unreadable(p Plugin, err error) error {
 	return &Refusal{Plugin: p.Name, why: "its files cannot be compared with the lock: " + err.Error(), err: err,
-		fix: "correct the cause, then run `patchbay plugin trust " + quoted(p.Name) + "`"}
+		fix: "correct the cause, then run `patchbay plugin trust " + program.Quote(p.Name) + "`"}
 }
 
 // Summary names the first few changes.

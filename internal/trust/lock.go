@@ -90,7 +90,7 @@ func damaged(path, why string) error {
 }
 
 func lockFix(path string) string {
-	return fmt.Sprintf("put back a good copy. If there is none: look at your plugins, then remove %s; they are then recorded as new", path)
+	return fmt.Sprintf("put back a good copy. If there is none: look at your plugins, remove %s, and record them with: patchbay plugin trust --all", path)
 }
 
 func parse(path string, data []byte) (*Lock, error) {

@@ -48,8 +48,8 @@ const (
 	Link       Mode = "l"
 )
 
-// Ignored reports whether a file is not part of a plugin, whatever its content: version control,
-// and Python's directories of compiled files. Compiled files elsewhere count if Python would run
+// Ignored reports whether a file is not part of a plugin, whatever its content: .git, and Python's
+// directories of compiled files. Compiled files elsewhere count if Python would run
 // them: see [runnable].
 func Ignored(name string, dir bool) bool {
 	return name == ".git" || name == "__pycache__" && dir
@@ -235,11 +235,11 @@ func sum(data []byte) string {
 // Sum returns one sum for a plugin's file, or for all files of its directory.
 func Sum(path string) (string, error) {
 	files, err := Take([]Root{{Path: path}})
-	return digestOf(files), err
+	return Digest(files), err
 }
 
-// digestOf returns one sum for all files.
-func digestOf(files []File) string {
+// Digest returns one sum for all files.
+func Digest(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
 		fmt.Fprintf(h, "%s %s %q\n", f.Sum, f.Mode, f.Path)

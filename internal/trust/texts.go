@@ -48,7 +48,7 @@ type Content struct {
 
 // NotesName returns the name of the file of notes for a plugin with these files. The notes say, by
 // the sum of each file without a text, how large the file is and why it has no text.
-func NotesName(files []File) string { return digestOf(files) + ".json" }
+func NotesName(files []File) string { return Digest(files) + ".json" }
 
 // Keep stores the texts of the files of a plugin that is being recorded. It is called while the
 // lock is held. After an error the plugin is recorded anyway, and its changes cannot be shown line

@@ -337,16 +337,6 @@ func TestInstallerIsWaitedFor(t *testing.T) {
 	s.want(<-judged, Trusted)
 }
 
-// TestANameInAFixIsQuoted: the command in a fix can be pasted into a shell, whatever the name of
-// the plugin's file is.
-func TestANameInAFixIsQuoted(t *testing.T) {
-	for name, want := range map[string]string{"a-b_c.1": "a-b_c.1", "kaged:notes": "kaged:notes", "naïve": "naïve", "we ird": "'we ird'", "a'b": `'a'\''b'`, "$(x)": "'$(x)'"} {
-		if got := quoted(name); got != want {
-			t.Errorf("%s is written %s, want %s", name, got, want)
-		}
-	}
-}
-
 // TestAFileThatIsTooLargeIsNotRead: a file over the limit is refused by its size. Reading a
 // gigabyte of it first would take seconds.
 func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {

@@ -113,20 +113,17 @@ func (s *screen) insteadKey(q *question, msg tea.KeyPressMsg) tea.Cmd {
 
 // askLines draws the first question, and below it the text that says what to do instead, if that is
 // open.
-func (s *screen) askLines(room int) ([]string, *tea.Cursor) {
+func (s *screen) askLines(room space) ([]string, *tea.Cursor) {
 	q, l := s.questions[0], s.look
 	if q.instead == nil {
 		note := s.noteLines(q)
-		return append(note, s.questionLines(room-len(note))...), nil
+		return append(note, s.questionLines(room.without(note...))...), nil
 	}
 	q.instead.resize(l)
 	area := strings.Split(q.instead.area.View(), "\n")
 	hint := l.dim(render.Cut("  enter refuses and says this · esc back to the question", l.cols()))
 	lines := append([]string{l.questionHead(q, len(s.questions))}, q.lines(l)...)
-	if space := max(room-len(area)-2, 1); len(lines) > space {
-		lines = lines[:space]
-	}
-	lines = append(lines, "")
+	lines = append(room.without(append(area, "", hint)...).first(lines), "")
 	cursor := q.instead.area.Cursor()
 	if cursor != nil {
 		cursor.Y += len(lines)

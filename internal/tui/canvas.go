@@ -18,7 +18,7 @@ import (
 // live part, into the terminal's own scrollback; the live part is redrawn in place.
 type canvas interface {
 	// draw adds finished lines above the live part and redraws the live part, in one step. A nil
-	// cursor is hidden.
+	// cursor is hidden. A terminal that becomes lower then pushes no live line into the scrollback.
 	draw(finished, live []string, cursor *tea.Cursor)
 	// clear clears the screen. Lines above the live part move into the scrollback; nothing is lost.
 	clear()
@@ -166,22 +166,27 @@ func (c *termCanvas) line(b *bytes.Buffer, line string) {
 	b.WriteString(ansi.EraseLineRight)
 }
 
-// place moves the cursor from the last live line to its place.
+// place moves the cursor from the last live line to its place; a hidden one to the first live line.
+// A terminal that becomes lower keeps the row of its cursor. It first removes rows below, and then
+// pushes rows above into the scrollback. So above a hidden cursor there must be no live line.
 func (c *termCanvas) place(b *bytes.Buffer, last int, cursor *tea.Cursor) {
+	var at tea.Position
+	if cursor != nil {
+		at = cursor.Position
+	}
 	b.WriteString("\r")
 	c.row, c.col = max(last, 0), 0
-	if cursor == nil {
-		return
-	}
-	if up := c.row - cursor.Y; up > 0 {
+	if up := c.row - at.Y; up > 0 {
 		b.WriteString(ansi.CursorUp(up))
-		c.row = cursor.Y
+		c.row = at.Y
 	}
-	if cursor.X > 0 {
-		b.WriteString(ansi.CursorForward(cursor.X))
-		c.col = cursor.X
+	if at.X > 0 {
+		b.WriteString(ansi.CursorForward(at.X))
+		c.col = at.X
 	}
-	b.WriteString(ansi.ShowCursor)
+	if cursor != nil {
+		b.WriteString(ansi.ShowCursor)
+	}
 }
 
 func (c *termCanvas) clear() {

@@ -153,10 +153,11 @@ func TestShell(t *testing.T) {
 			d.wantSent("hello")
 		})
 	})
-	t.Run("Esc interrupts it", func(t *testing.T) {
+	t.Run("the end of its output is shown while it runs, and Esc interrupts it", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("!hang")
-			d.wantLive("running hang", "esc interrupts")
+			d.advance(tickEvery)
+			d.wantLive("running hang", "esc interrupts", "  │ two\n  │ three\n  │ four\n")
 			d.keys("esc")
 			d.wantPrinted("context canceled")
 			d.wantLive("Ask anything")

@@ -20,7 +20,7 @@ func (s *consoleScreen) frame() ([]string, *tea.Cursor) {
 	}
 	lines := []string{""}
 	if m := s.menu; m != nil {
-		lines = append(lines, s.menuLines(m, max(s.look.liveRoom()-4, 1))...)
+		lines = append(lines, s.menuLines(m, s.look.liveSpace().without("", "", "", ""))...)
 	}
 	if busy := s.console.Busy(); busy != "" && !s.since.IsZero() {
 		lines = append(lines, s.look.working(busy, time.Since(s.since), ""))
@@ -32,11 +32,10 @@ func (s *consoleScreen) frame() ([]string, *tea.Cursor) {
 	return lines, nil
 }
 
-// menuLines draws as many of the choices as fit, the chosen one among them.
-func (s *consoleScreen) menuLines(m *consoleMenu, room int) []string {
-	first := max(0, min(m.at-room/2, len(m.labels)-room))
+// menuLines draws as many of the choices as there is room for, the chosen one among them.
+func (s *consoleScreen) menuLines(m *consoleMenu, room space) []string {
 	var out []string
-	for i := first; i < min(first+room, len(m.labels)); i++ {
+	for i := range m.labels {
 		number := "  "
 		if i < 9 {
 			number = string(rune('1'+i)) + " "
@@ -47,7 +46,9 @@ func (s *consoleScreen) menuLines(m *consoleMenu, room int) []string {
 			out = append(out, "  "+s.look.dim(number)+render.Line(m.labels[i]))
 		}
 	}
-	return out
+	rows := room.count(out)
+	first := max(0, min(m.at-rows/2, len(out)-rows))
+	return out[first:min(first+rows, len(out))]
 }
 
 // keyLine lists the keys that fit.

@@ -69,8 +69,7 @@ func (s *screen) scrollReply() {
 }
 
 // liveReply is how many lines of a reply are live before its finished lines are printed. Printed
-// lines look the same. The number is small: a terminal that loses rows pushes its upper rows into
-// the scrollback, and rows of the live part would be there twice.
+// lines look the same. The number is small, so that the live part fits into a small terminal.
 const liveReply = 4
 
 // printText prints a whole reply.

@@ -68,7 +68,9 @@ func inputStyles() textarea.Styles {
 }
 
 func (b *inputBox) resize(l look) {
-	b.area.MaxHeight = max(min(maxInputLines, l.liveRoom()-4), 1)
+	const around = 3 // the rules and the status, which are as wide as the input
+	rows := rowsAt(l.narrow(), []string{strings.Repeat("─", l.cols())})
+	b.area.MaxHeight = max(min(maxInputLines, l.liveRoom()-around-1, l.height/rows-around), 1)
 	b.area.SetWidth(l.cols())
 }
 

@@ -24,11 +24,6 @@ type look struct {
 // where the next character goes after it.
 func (l look) cols() int { return max(l.width-1, 10) }
 
-// liveRoom returns how tall the live part may be. A third of the screen stays for finished lines: a
-// terminal that loses rows pushes its upper rows into the scrollback, and rows of the live part
-// would stay there.
-func (l look) liveRoom() int { return max(l.height-l.height/3, 3) }
-
 // paint returns one line of text in a style, safe to be shown.
 func (l look) paint(s render.Style, text string) string { return l.options().Paint(s, text) }
 func (l look) dim(text string) string                   { return l.paint(render.StyleDim, text) }

@@ -21,7 +21,8 @@ const (
 	gateEnv    = "TUI_TEST_GATE"
 	historyEnv = "TUI_TEST_HISTORY"
 	offlineEnv = "TUI_TEST_OFFLINE"
-	pastEnv    = "TUI_TEST_PAST" // how many messages the conversation has
+	pastEnv    = "TUI_TEST_PAST"   // how many messages the conversation has
+	othersEnv  = "TUI_TEST_OTHERS" // how many more sessions there are
 
 	pidSuffix = ".pid" // beside the gate is a file with the id of the process
 )
@@ -48,6 +49,10 @@ func program() int {
 		c.past = append(c.past, model.Message{Role: model.Assistant, Content: fmt.Sprintf("answer %03d", i)})
 	}
 	c.others = []SessionRow{{ID: "ses_01thumb", Title: "thumbs 👍🏽👍🏽👍🏽", Dir: "~", Here: true, Turns: 1, Used: time.Now()}}
+	others, _ := strconv.Atoi(os.Getenv(othersEnv))
+	for i := range others {
+		c.others = append(c.others, SessionRow{ID: fmt.Sprintf("ses_%03d", i), Title: fmt.Sprintf("title %03d", i), Dir: "~/elsewhere", Turns: 1, Used: time.Now()})
+	}
 	a := NewApprover()
 	c.approve = a.Approve
 	err := Run(ctx, c, Options{In: os.Stdin, Out: os.Stdout, Approver: a,

@@ -120,24 +120,24 @@ func menuHint(menu []choice) string {
 // maxMenu is how many choices are visible at a time.
 const maxMenu = 6
 
-// menuLines draws the menu in the given rows, the chosen line among them.
-func (l look) menuLines(menu []choice, chosen, rows int) []string {
-	rows = max(min(rows, maxMenu), 1)
+// menuLines draws the part of the menu that there is room for, the chosen line in it.
+func (l look) menuLines(menu []choice, chosen int, room space) []string {
 	chosen = min(chosen, len(menu)-1)
-	first := max(0, chosen-rows+1)
 	width := 0
 	for _, c := range menu {
 		width = max(width, ansi.StringWidth(c.text))
 	}
 	var out []string
-	for i, c := range menu[first:min(first+rows, len(menu))] {
+	for i, c := range menu {
 		name := c.text + strings.Repeat(" ", width-ansi.StringWidth(c.text))
 		mark, style := gap, render.StylePlain
-		if first+i == chosen {
+		if i == chosen {
 			mark, style = markUser, render.StyleCyan
 		}
 		about := render.Cut(c.about, max(l.cols()-width-2*len(gap), 1))
 		out = append(out, l.paint(style, mark+name)+gap+l.dim(about))
 	}
-	return out
+	rows := min(room.count(out), maxMenu)
+	first := max(0, chosen-rows+1)
+	return out[first:min(first+rows, len(out))]
 }

@@ -125,8 +125,8 @@ func (p *picker) narrow(filter string) {
 	p.filter, p.chosen = filter, 0
 }
 
-// lines draws the picker in the given rows.
-func (p *picker) lines(l look, room int) []string {
+// lines draws as much of the picker as there is room for.
+func (p *picker) lines(l look, room space) []string {
 	found := p.found()
 	count := p.count(len(found))
 	typed := l.dim("type to filter")
@@ -135,8 +135,8 @@ func (p *picker) lines(l look, room int) []string {
 	}
 	out := []string{l.bold("Go on with which session?") + gap + l.dim(count), l.paint(render.StyleCyan, markUser) + typed, ""}
 	keys := l.dim(render.Cut("↑↓ choose · enter goes on with it · esc leaves the list", l.cols()))
-	out = append(out, p.list(l, found, max(room-len(out)-2, 1))...)
-	return clip(append(out, "", keys), max(room, 1))
+	out = append(out, p.list(l, found, room.without(append(out, "", keys)...))...)
+	return clip(append(out, "", keys), max(room.lines, 1))
 }
 
 // count says how many sessions are shown, and whether they are all.
@@ -152,12 +152,12 @@ func (p *picker) count(found int) string {
 }
 
 // list draws the sessions around the chosen one, with a line before those of other directories.
-func (p *picker) list(l look, found []SessionRow, room int) []string {
+func (p *picker) list(l look, found []SessionRow, room space) []string {
 	if len(found) == 0 {
 		return []string{l.dim(gap + "no session has that in its title, directory or id")}
 	}
 	var lines []string
-	c := p.columns(l, found)
+	c := p.columns(l)
 	at := 0 // where the chosen one is
 	for i := range found {
 		if !found[i].Here && (i == 0 || found[i-1].Here) {
@@ -168,8 +168,9 @@ func (p *picker) list(l look, found []SessionRow, room int) []string {
 		}
 		lines = append(lines, p.row(l, c, &found[i], i == p.chosen))
 	}
-	first := min(max(at-room/2, 0), max(len(lines)-room, 0))
-	return lines[first:min(first+room, len(lines))]
+	rows := room.count(lines)
+	first := min(max(at-rows/2, 0), max(len(lines)-rows, 0))
+	return lines[first:min(first+rows, len(lines))]
 }
 
 func (p *picker) row(l look, c columns, r *SessionRow, chosen bool) string {
@@ -177,16 +178,12 @@ func (p *picker) row(l look, c columns, r *SessionRow, chosen bool) string {
 	if chosen {
 		mark, style = markUser, render.StyleCyan
 	}
-	title := r.Title
-	if title == "" {
-		title = "(no messages)"
-	}
 	rest := gap + fmt.Sprintf("%-*s", c.when, p.when(r)) + gap + fmt.Sprintf("%*s", c.turns, render.Count(r.Turns, "turn"))
 	if !r.Here {
 		rest += gap + padded(cutLeft(render.Line(r.Dir), c.dir), c.dir)
 	}
-	space := max(l.cols()-ansi.StringWidth(mark+rest), 1)
-	return l.paint(style, mark+padded(render.Cut(render.Line(title), space), space)) + l.dim(rest)
+	title := max(min(c.title, l.cols()-ansi.StringWidth(mark+rest)), 1)
+	return l.paint(style, mark+padded(render.Cut(r.title(), title), title)) + l.dim(rest)
 }
 
 func padded(text string, width int) string {
@@ -195,12 +192,21 @@ func padded(text string, width int) string {
 
 func (p *picker) when(r *SessionRow) string { return ago(p.now.Sub(r.Used)) }
 
-// columns holds the widths of the columns after the titles.
-type columns struct{ when, turns, dir int }
+func (r *SessionRow) title() string {
+	if r.Title == "" {
+		return "(no messages)"
+	}
+	return render.Line(r.Title)
+}
 
-func (p *picker) columns(l look, found []SessionRow) (c columns) {
-	for i := range found {
-		r := &found[i]
+// columns holds the widths of the columns. They are those of all sessions, so that nothing moves
+// sideways when a filter is typed.
+type columns struct{ title, when, turns, dir int }
+
+func (p *picker) columns(l look) (c columns) {
+	for i := range p.rows {
+		r := &p.rows[i]
+		c.title = max(c.title, ansi.StringWidth(r.title()))
 		c.when, c.turns = max(c.when, len(p.when(r))), max(c.turns, len(render.Count(r.Turns, "turn")))
 		if !r.Here {
 			c.dir = min(max(c.dir, ansi.StringWidth(render.Line(r.Dir))), l.cols()/4)
@@ -285,7 +291,7 @@ func (m *pickerProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // View implements [tea.Model].
 func (m *pickerProgram) View() tea.View {
 	var v tea.View
-	v.SetContent(strings.Join(m.picker.lines(m.look, m.look.height), "\n"))
+	v.SetContent(strings.Join(m.picker.lines(m.look, m.look.wholeScreen()), "\n"))
 	v.AltScreen = true
 	return v
 }

@@ -141,7 +141,7 @@ func TestPickerFits(t *testing.T) {
 		l := look{width: size[0], height: size[1]}
 		p := newPicker(rows, false)
 		p.chosen = 700
-		lines := p.lines(l, l.height)
+		lines := p.lines(l, l.wholeScreen())
 		if len(lines) > l.height {
 			t.Errorf("%v: %d lines", size, len(lines))
 		}
@@ -165,7 +165,7 @@ func TestThePickerSaysWhatItLeavesOut(t *testing.T) {
 	}{{false, "", "  2 sessions"}, {true, "", "  the newest 2 sessions"}, {false, "fox", "  1 of 2"}, {true, "fox", "  1 of the newest 2"}} {
 		p := newPicker(rows, tt.more)
 		p.narrow(tt.filter)
-		if head := p.lines(look{width: 80, height: 24}, 20)[0]; !strings.HasSuffix(head, tt.want) {
+		if head := p.lines(look{width: 80, height: 24}, look{width: 80, height: 24}.wholeScreen())[0]; !strings.HasSuffix(head, tt.want) {
 			t.Errorf("%q, want %q", head, tt.want)
 		}
 	}

@@ -36,12 +36,18 @@ func (p *printer) add(kind blockKind, lines []string) {
 	}
 	if kind == blockMore {
 		kind = blockReply
+		if !p.within() && lines[0] != "" {
+			p.queue = append(p.queue, "")
+		}
 	} else if p.last != blockNone && (p.last != kind || kind == blockUser || kind == blockReply) {
 		p.queue = append(p.queue, "")
 	}
 	p.last = kind
 	p.queue = append(p.queue, lines...)
 }
+
+// within reports whether the last block is part of a reply: more of the reply continues it.
+func (p *printer) within() bool { return p.last == blockReply }
 
 // apart separates the next block from the one before.
 func (p *printer) apart() {

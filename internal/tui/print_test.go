@@ -36,6 +36,29 @@ func TestPrinter(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
+	t.Run("more of a reply continues it, and is apart from anything else", func(t *testing.T) {
+		var p printer
+		p.add(blockReply, []string{"r1"})
+		p.add(blockMore, []string{"r2"})
+		p.add(blockNote, []string{"n"})
+		p.add(blockMore, []string{"r3"})
+		p.add(blockNote, []string{"n"})
+		p.add(blockMore, []string{"", "r4"})
+		if got := strings.Join(p.queue, "|"); got != "r1|r2||n||r3||n||r4" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("a live reply is apart from a note within it", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("prose")
+			d.advance(time.Second)
+			d.enter("/session")
+			d.advance(time.Second)
+			if live := d.live(); !strings.HasPrefix(live, "\n  ") || strings.HasPrefix(live, "\n\n") {
+				t.Errorf("live: %s", live)
+			}
+		})
+	})
 }
 
 func TestResize(t *testing.T) {

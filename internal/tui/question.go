@@ -10,10 +10,10 @@ import (
 
 // questionLines draws the first question: the tool, what it would do, and the keys that answer. The
 // keys come last and are always visible.
-func (s *screen) questionLines(room int) []string {
+func (s *screen) questionLines(room space) []string {
 	q, l := s.questions[0], s.look
 	const little = 10 // rows: too few for empty lines and explanations
-	if room < little {
+	if room.lines < little {
 		head := l.questionHead(q, len(s.questions))
 		keys := l.paint(render.StyleCyan, render.Cut(q.briefKeys(), l.cols()))
 		return []string{head, l.dim(render.Cut(render.Line(briefArguments(q.call.Arguments)), l.cols())), keys}
@@ -21,13 +21,13 @@ func (s *screen) questionLines(room int) []string {
 	out := []string{l.questionHead(q, len(s.questions)), ""}
 	body := q.lines(l)
 	keys := s.questionKeys(q, false)
-	if len(out)+len(body)+len(keys) > room {
+	if !room.without(out...).without(keys...).has(body) {
 		keys = s.questionKeys(q, true)
-		space := max(room-len(out)-len(keys)-1, 0)
-		more := fmt.Sprintf("  … %s more", render.Count(len(body)-space, "line"))
-		body = append(body[:space:space], l.paint(render.StyleYellow, more))
+		shown := room.without(append(out, "more")...).without(keys...).first(body)
+		more := fmt.Sprintf("  … %s more", render.Count(len(body)-len(shown), "line"))
+		body = append(shown[:len(shown):len(shown)], l.paint(render.StyleYellow, more))
 	}
-	return clip(append(append(out, body...), keys...), room)
+	return clip(append(append(out, body...), keys...), room.lines)
 }
 
 // lines returns the question's body, which is drawn once: it may be a large file, and the screen is

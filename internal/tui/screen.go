@@ -45,6 +45,7 @@ type screen struct {
 	busy      string              // what else is running, such as a compaction; "": nothing
 	busySince time.Time
 	stopBusy  context.CancelFunc // nil: nothing is running
+	running   *running           // with busy: a command of the user; nil: something else
 
 	usage   model.Usage // of all turns here
 	context contextSize
@@ -76,9 +77,7 @@ func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	if s.short = o.Short; s.short == nil {
 		s.short = func(path string) string { return path }
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	s.input = newInputBox(s.look)
 	s.input.offers = func(c command) []choice { return c.offer(s) }
 	s.prompts, s.input.prompts, s.banner = o.Prompts, o.Prompts, o.Banner

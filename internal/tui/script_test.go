@@ -122,9 +122,10 @@ func (c *scripted) Send(ctx context.Context, text string, observe func(chat.Even
 	return result, err
 }
 
-func (c *scripted) Shell(ctx context.Context, line string) (string, error) {
+func (c *scripted) Shell(ctx context.Context, line string, progress func(string)) (string, error) {
 	switch line {
 	case "hang":
+		progress("one\ntwo\nthree\nfour\n")
 		<-ctx.Done()
 		return "", ctx.Err()
 	case "long":
@@ -283,18 +284,20 @@ func (p *player) finish(u *chat.ToolUse, result string, success bool) {
 
 // scenes lists the scenes.
 var scenes = map[string]func(*player) (*chat.Result, error){
-	"markdown": func(p *player) (*chat.Result, error) { p.say(document); p.reply(document); return p.done(document) },
-	"footer":   (*player).footer,
-	"tool":     (*player).runTool,
-	"ask":      (*player).ask,
-	"both":     (*player).askBoth,
-	"hang":     (*player).hang,
-	"long":     (*player).long,
-	"essay":    (*player).essay,
-	"letter":   (*player).letter,
-	"prose":    (*player).prose,
-	"evil":     (*player).evil,
-	"held":     (*player).held,
+	"markdown":  func(p *player) (*chat.Result, error) { p.say(document); p.reply(document); return p.done(document) },
+	"footer":    (*player).footer,
+	"tool":      (*player).runTool,
+	"ask":       (*player).ask,
+	"both":      (*player).askBoth,
+	"table":     (*player).table,
+	"overwrite": (*player).overwrite,
+	"hang":      (*player).hang,
+	"long":      (*player).long,
+	"essay":     (*player).essay,
+	"letter":    (*player).letter,
+	"prose":     (*player).prose,
+	"evil":      (*player).evil,
+	"held":      (*player).held,
 	"skip": func(p *player) (*chat.Result, error) {
 		return &chat.Result{Skipped: true, Status: session.Skipped, Reason: "no secrets in prompts", Suggest: "take the key out"}, nil
 	},
@@ -485,6 +488,36 @@ func (p *player) prose() (*chat.Result, error) {
 	p.say("the prose ends")
 	p.reply(text + "the prose ends")
 	return p.done(text + "the prose ends")
+}
+
+// table streams a table that is wider and taller than a small screen, and waits before its last
+// row. Until then nothing of it can be printed, because a wide cell changes all rows.
+func (p *player) table() (*chat.Result, error) {
+	text := "| number | what the number means |\n|---|---|\n"
+	for i := range 40 {
+		text += fmt.Sprintf("| cell %03d | %s |\n", i, strings.Repeat("meaning ", 20))
+	}
+	p.say(text)
+	if err := p.wait(); err != nil {
+		return p.interrupted(text)
+	}
+	p.say("| cell 040 | last |\n")
+	p.reply(text + "| cell 040 | last |\n")
+	return p.done(text + "| cell 040 | last |\n")
+}
+
+// overwrite asks whether a file of 60 long lines may be written.
+func (p *player) overwrite() (*chat.Result, error) {
+	content := ""
+	for i := range 60 {
+		content += fmt.Sprintf("content %03d %s\n", i, strings.Repeat("and more ", 20))
+	}
+	args := fmt.Sprintf(`{"path":"greeting.txt","content":%s}`, rawjson.String(content))
+	if _, err := p.c.approve(p.ctx, chat.Tool{Name: "write_file", Changes: true},
+		model.ToolCall{ID: "write_1", Name: "write_file", Arguments: json.RawMessage(args)}); err != nil {
+		return p.interrupted("")
+	}
+	return p.done("It is written.")
 }
 
 // hostile is text with control sequences.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,6 +23,24 @@ const (
 	// ranLines is how many lines of an output are shown: a screenful.
 	ranLines = 40
 )
+
+// A running is the output of a command that the user runs. The screen reads it whenever it draws.
+type running struct {
+	mu   sync.Mutex // protects tail
+	tail string
+}
+
+func (r *running) output(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tail = keepTail(r.tail, text)
+}
+
+func (r *running) lines(l look) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return l.tailLines(r.tail, runningLines)
+}
 
 // ranMsg is the end of a command that the user ran.
 type ranMsg struct {
@@ -42,22 +61,17 @@ func (s *screen) runShell(line string) tea.Cmd {
 		return nil
 	}
 	s.printUser("!" + line)
-	ctx, cancel := context.WithCancel(s.ctx)
-	s.busy, s.busySince, s.stopBusy = "running "+line, time.Now(), cancel
-	return tea.Batch(s.startTicking(), func() tea.Msg {
-		defer cancel()
-		if !s.calls.begin() {
-			return nil
-		}
-		defer s.calls.end()
-		output, err := s.talk.Shell(ctx, line)
+	run := &running{}
+	s.running = run
+	return s.work("running "+line, func(ctx context.Context) tea.Msg {
+		output, err := s.talk.Shell(ctx, line, run.output)
 		return ranMsg{line, output, err}
 	})
 }
 
 // ranShell shows the output of a command, and keeps it for the next message.
 func (s *screen) ranShell(msg ranMsg) tea.Cmd {
-	s.busy, s.stopBusy, s.ended = "", nil, time.Now()
+	s.busy, s.stopBusy, s.running, s.ended = "", nil, nil, time.Now()
 	if msg.err != nil {
 		s.printError(errorText(msg.err))
 		return s.sendQueued()

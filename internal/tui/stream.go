@@ -4,8 +4,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // A stream is the text of the current reply. It is drawn as markdown, as the whole reply will be,
@@ -91,17 +89,6 @@ func ending(text []byte) string {
 		text = text[1:]
 	}
 	return string(text)
-}
-
-// rowsAt counts the rows that lines take in a terminal of this width, which wraps long lines. A
-// live reply must still fit after the terminal became narrower. Otherwise the terminal would push
-// its first rows into the scrollback, where they are printed once more.
-func rowsAt(width int, lines []string) int {
-	n := 0
-	for _, line := range lines {
-		n += max((ansi.StringWidth(strings.TrimRight(line, " "))+width-1)/width, 1)
-	}
-	return n
 }
 
 // piece draws a part of the reply: the first part has the mark, and the others continue the part

@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,6 +225,82 @@ func longLinesBecomeSmall(t *testing.T, width, height int) {
 	term.until("the end", func(s string) bool { return !strings.Contains(s, "esc interrupts") })
 	term.await("every word, once each", term.joined, onceIn(numbered("word-%03d", 80)))
 }
+
+// TestATallLivePartInATerminalThatBecomesSmall: whatever is live, a terminal that becomes lower,
+// narrower or both pushes none of it into the scrollback.
+func TestATallLivePartInATerminalThatBecomesSmall(t *testing.T) {
+	lower := [][2]int{{200, 12}, {200, 50}, {200, 6}, {200, 50}}
+	small := append(lower, [][2]int{{80, 24}, {40, 24}, {100, 50}, {50, 16}, {200, 50}}...)
+	table := func(term *terminal) {
+		term.openGate()
+		term.sees("cell 040", "tokens in")
+		term.await("every row, once", term.joined, onceIn(numbered("cell %03d", 41)))
+	}
+	question := func(term *terminal) {
+		term.keys("y")
+		term.sees("It is written.")
+		term.nowhere("Write this file?", "content 0")
+	}
+	for _, tt := range []struct {
+		what  string
+		fresh bool // the screen is not full
+		sizes [][2]int
+		keys  []string
+		see   string
+		end   func(*terminal)
+	}{
+		{"a question on a fresh screen", true, lower, []string{"overwrite", "Enter"}, "Write this file?", question},
+		{"a question", false, small, []string{"overwrite", "Enter"}, "Write this file?", question},
+		{"a table on a fresh screen", true, lower, []string{"table", "Enter"}, "cell 039", table},
+		{"a table", false, small, []string{"table", "Enter"}, "cell 039", table},
+		{"a table, while the user writes", false, small, []string{"table", "Enter", "one", "C-j", "two"}, "two", func(term *terminal) {
+			term.keys("C-c")
+			term.sees("interrupted after")
+			term.keys("C-c") // clears the input
+			term.await("every row, once", term.joined, onceIn(numbered("cell %03d", 40)))
+		}},
+		{"a list of sessions", false, small, []string{"/sessions", "Enter"}, "title 059", func(term *terminal) {
+			term.keys("Escape")
+			term.prompt()
+			term.nowhere("Go on with which session?", "title 0")
+		}},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			t.Parallel()
+			term := openTerminal(t, 200, 50, othersEnv+"=60")
+			for range 3 {
+				term.prompt()
+				if !tt.fresh {
+					term.keys("/help", "Enter")
+				}
+			}
+			term.keys(tt.keys...)
+			term.sees(tt.see)
+			for _, size := range tt.sizes {
+				term.resize(size[0], size[1])
+				term.settles()
+			}
+			tt.end(term)
+			term.once("Ask anything")
+		})
+	}
+}
+
+// settles waits until the screen stays as it is for longer than nothing is drawn after a resize.
+func (term *terminal) settles() {
+	term.t.Helper()
+	last, since := "", time.Now()
+	term.until("a screen that stays", func(s string) bool {
+		s = clockText.ReplaceAllString(s, "")
+		if s != last {
+			last, since = s, time.Now()
+		}
+		return time.Since(since) > 2*restTime
+	})
+}
+
+// clockText matches what moves while something runs.
+var clockText = regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]|[0-9.]+s\b`)
 
 // TestANewSizeIsSeenBeforeItIsReported: a terminal wraps its lines before its new size is reported.
 // Nothing is drawn in between, and the finished lines are drawn later.

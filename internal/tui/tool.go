@@ -22,7 +22,7 @@ const (
 type runningTool struct {
 	use   chat.ToolUse
 	clock stopwatch
-	tail  string // the end of its output
+	tail  string // the end of its output: see keepTail
 }
 
 func newRunningTool(e *chat.Event) *runningTool {
@@ -31,11 +31,15 @@ func newRunningTool(e *chat.Event) *runningTool {
 	return r
 }
 
-func (r *runningTool) output(text string) {
-	r.tail += text
-	if over := len(r.tail) - tailBytes; over > 0 {
-		r.tail = strings.ToValidUTF8(r.tail[over:], "")
+func (r *runningTool) output(text string) { r.tail = keepTail(r.tail, text) }
+
+// keepTail returns the end of an output after more of it.
+func keepTail(tail, more string) string {
+	tail += more
+	if over := len(tail) - tailBytes; over > 0 {
+		tail = strings.ToValidUTF8(tail[over:], "")
 	}
+	return tail
 }
 
 // lines draws the call, how long it has taken, and the end of its output.
@@ -44,11 +48,16 @@ func (r *runningTool) lines(l look, output int) []string {
 	took := "  " + clock(elapsed)
 	head := l.paint(render.StyleYellow, spinner(elapsed)) + " " +
 		l.callLine(r.use.Name, r.use.Arguments, l.cols()-len(took)-len(gap)) + l.dim(took)
-	out := []string{head}
-	for _, line := range tailLines(r.tail, output) {
-		out = append(out, l.dim(gutter+render.Cut(line, l.cols()-len([]rune(gutter)))))
+	return append([]string{head}, l.tailLines(r.tail, output)...)
+}
+
+// tailLines draws the last n lines of output after a gutter.
+func (l look) tailLines(text string, n int) []string {
+	lines := tailLines(text, n)
+	for i := range lines {
+		lines[i] = l.dim(gutter + render.Cut(lines[i], l.cols()-len([]rune(gutter))))
 	}
-	return out
+	return lines
 }
 
 // tailLines returns the last n lines of output that are not empty.

@@ -34,8 +34,9 @@ type Conversation interface {
 	// that failed has a result as well as an error.
 	Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error)
 	// Shell runs a command of the user in the working directory, and returns its output and how it
-	// ended. The error says why it did not run.
-	Shell(ctx context.Context, line string) (output string, err error)
+	// ended. Until then it calls progress with each piece of the output. The error says why it did
+	// not run.
+	Shell(ctx context.Context, line string, progress func(string)) (output string, err error)
 	// Compact compacts the transcript; "" is the configured strategy. It returns nil without an
 	// error if there was nothing to compact.
 	Compact(ctx context.Context, strategy string) (*session.Compaction, error)

@@ -25,6 +25,14 @@ func TestTurn(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a reply is being answered even if all of it that arrived has been printed", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("essay")
+			d.advance(time.Second)
+			d.wantPrinted("essay line 060")
+			d.wantLive("answering")
+		})
+	})
 	t.Run("the final text replaces the streamed text", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("footer")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -24,7 +25,7 @@ func (s *screen) frame() ([]string, *tea.Cursor) {
 		return []string{"", s.look.dim("ending what is still running …")}, nil
 	}
 	bottom, cursor := s.bottom()
-	above := s.live(s.look.liveRoom() - len(bottom))
+	above := s.live(s.look.liveSpace().without(bottom...))
 	if cursor != nil {
 		cursor.Y += len(above)
 	}
@@ -32,7 +33,30 @@ func (s *screen) frame() ([]string, *tea.Cursor) {
 	for i := range lines {
 		lines[i] = render.Cut(lines[i], s.look.cols())
 	}
+	if cursor != nil && s.drawsCursor(cursor.Y) {
+		lines[cursor.Y] = drawCursor(lines[cursor.Y], cursor.X)
+		cursor = nil
+	}
 	return lines, cursor
+}
+
+// aboveCursor is how many live lines there may be above the terminal's own cursor: a small screen.
+const aboveCursor = 10
+
+// drawsCursor reports whether the cursor, in this line of the live part, is drawn, and the
+// terminal's own is hidden. A terminal that becomes lower keeps its own cursor on the screen, and
+// pushes rows above it into the scrollback. A canvas keeps a hidden cursor above the live part. The
+// terminal's own cursor is better where the user writes, because input methods open their windows
+// beside it.
+func (s *screen) drawsCursor(line int) bool {
+	return line > aboveCursor || (s.turn != nil || s.busy != "") && len(s.questions) == 0 && s.input.value() == ""
+}
+
+// drawCursor draws a cursor over the character in a column of a line.
+func drawCursor(line string, column int) string {
+	line = padded(line, column+1)
+	_, width, _, _ := ansi.DecodeSequence(ansi.Strip(ansi.TruncateLeft(line, column, "")), 0, nil)
+	return lipgloss.StyleRanges(line, lipgloss.NewRange(column, column+max(width, 1), lipgloss.NewStyle().Reverse(true)))
 }
 
 // clearScreen clears the screen. The conversation goes on and stays in the scrollback.
@@ -46,20 +70,17 @@ func (s *screen) clearScreen(string) tea.Cmd {
 
 // bottom draws the parts that must be visible, and returns the place of the cursor in them.
 func (s *screen) bottom() ([]string, *tea.Cursor) {
-	room := s.look.liveRoom()
+	room := s.look.liveSpace()
 	switch {
 	case len(s.questions) > 0:
-		return s.askLines(room - 1)
+		return s.askLines(room.without(""))
 	case s.picker != nil:
-		return s.picker.lines(s.look, room-1), nil // the live part above ends with an empty line
+		return s.picker.lines(s.look, room.without("")), nil // the live part above ends with an empty line
 	case s.wizard != nil:
-		return clip(s.wizard.lines(s.look), room), nil
+		return room.first(s.wizard.lines(s.look)), nil
 	}
 	return s.inputLines()
 }
-
-// clip keeps the first n lines.
-func clip(lines []string, n int) []string { return lines[:min(len(lines), max(n, 0))] }
 
 // inputLines draws the input between two rules, the menu, and the status.
 func (s *screen) inputLines() ([]string, *tea.Cursor) {
@@ -76,9 +97,9 @@ func (s *screen) inputLines() ([]string, *tea.Cursor) {
 		return append(out, s.searchLine()), cursor
 	}
 	if menu := s.input.menu(); len(menu) > 0 {
-		out = append(out, l.menuLines(menu, s.input.chosen, l.liveRoom()-len(out)-1)...)
-		out = append(out, l.dim(render.Cut(menuHint(menu), l.cols())))
-		return clip(out, l.liveRoom()), cursor
+		hint := l.dim(render.Cut(menuHint(menu), l.cols()))
+		out = append(out, l.menuLines(menu, s.input.chosen, l.liveSpace().without(append(out, hint)...))...)
+		return clip(append(out, hint), l.liveRoom()), cursor
 	}
 	return append(out, s.status()), cursor
 }
@@ -102,24 +123,27 @@ func (s *screen) queuedLines() []string {
 
 // live draws what is running: the current reply, tools, what the turn waits for. Of a long reply it
 // draws the end.
-func (s *screen) live(room int) []string {
+func (s *screen) live(room space) []string {
 	var text []string
 	rest := []string{""} // between the printed and the live lines
 	if t := s.turn; t != nil {
 		text, rest = t.stream.draw(s.look), append(rest, s.workLines(t)...)
-		// Before a later part of the reply, stream.draw has added the empty line if it is needed.
-		if t.stream.scrolled == "" && len(text) > 0 {
+		// Before a part that continues the reply above, stream.draw has added the empty line if it is
+		// needed.
+		if len(text) > 0 && text[0] != "" && (t.stream.scrolled == "" || !s.printer.within()) {
 			text = append([]string{""}, text...)
 		}
 	} else if s.busy != "" {
 		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))
+		if s.running != nil {
+			rest = append(rest, s.running.lines(s.look)...)
+		}
 	}
 	if len(s.questions) > 0 && len(rest) == 2 {
 		rest = rest[:1] // no tool runs: one empty line is enough
 	}
-	rest = clip(rest, room)
-	room -= len(rest)
-	text = text[max(len(text)-max(room, 0), 0):]
+	rest = room.first(rest)
+	text = room.without(rest...).last(text)
 	return append(text[:len(text):len(text)], rest...)
 }
 
@@ -158,7 +182,7 @@ func (t *turn) doing() string {
 		return "finishing"
 	case t.held > 0:
 		return "answering: " + thousands(t.held) + " characters, shown once plugins have seen them"
-	case len(t.stream.text) > 0:
+	case t.stream.scrolled != "" || len(t.stream.text) > 0:
 		return "answering"
 	}
 	return "thinking"

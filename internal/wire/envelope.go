@@ -20,6 +20,7 @@ type message struct {
 	id, method, params, result, fault rawjson.Span
 	outline                           rawjson.Outline // of the result
 	deep                              bool            // it is nested deeper than a plugin may send, so nothing of it is passed on
+	repeated                          string          // a part that the envelope has twice, with different values; aliases line
 }
 
 // scanMessage scans the envelope of a plugin that starts at line[i]. An envelope that is too deep
@@ -47,7 +48,7 @@ const envelopeLevels = 1
 var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
 
 // scan scans and validates the envelope, which has at most depth levels. Keys may come in any
-// order. Unknown keys are ignored; of repeated keys the last one counts.
+// order. Unknown keys are ignored. A message that gives one part two values has no outcome.
 func (m *message) scan(depth int) error {
 	c := rawjson.FieldsWithin(m.line, m.start, depth)
 	for c.Next() {
@@ -61,16 +62,24 @@ func (m *message) scan(depth int) error {
 func (m *message) take(c *rawjson.Cursor) {
 	switch c.Name {
 	case "id":
-		m.id = c.Value
+		m.set(&m.id, c)
 	case "method":
-		m.method = c.Value
+		m.set(&m.method, c)
 	case "params":
-		m.params = c.Value
+		m.set(&m.params, c)
 	case "result":
-		m.result, m.outline = c.Value, c.Outline()
+		m.set(&m.result, c)
+		m.outline = c.Outline()
 	case "error":
-		m.fault = c.Value
+		m.set(&m.fault, c)
 	}
+}
+
+func (m *message) set(part *rawjson.Span, c *rawjson.Cursor) {
+	if part.End > 0 && !bytes.Equal(m.raw(*part), m.raw(c.Value)) {
+		m.repeated = c.Name
+	}
+	*part = c.Value
 }
 
 // peek scans the beginning of a message that was cut off. asks reports that it is a request or a
@@ -178,17 +187,23 @@ func decimal(text []byte) (n uint64, ok bool) {
 func (m *message) outcome(in *Reader, split bool) (Result, error) {
 	switch {
 	case m.deep:
-		return Result{}, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: errDeep.Error()}
+		return Result{}, m.malformed(errDeep)
+	case m.repeated != "":
+		return Result{}, m.malformed(&rawjson.RepeatError{Name: m.repeated})
 	case m.has(m.fault):
 		return Result{}, m.rpcError()
 	case m.result.End > 0:
 		r := Result{JSON: m.own(in, m.result)}
 		if split && r.JSON[0] == '{' {
-			r.Fields, _ = m.outline.Parse(r.JSON) // is valid
+			r.Fields, r.Ambiguous = m.outline.ParseForeign(r.JSON)
 		}
 		return r, nil
 	}
-	return Result{}, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
+	return Result{}, m.malformed(errors.New("neither result nor error"))
+}
+
+func (m *message) malformed(why error) error {
+	return &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: why.Error()}
 }
 
 // own returns a cleaned part of the message, which the caller may keep. If Clean had to change the
@@ -213,7 +228,7 @@ func (m *message) rpcError() error {
 	}
 	o, err := rawjson.Parse(append([]byte(nil), fault...))
 	if err != nil {
-		return &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "error is neither an object nor a string"}
+		return m.malformed(errors.New("error is neither an object nor a string"))
 	}
 	text, _ := o.String("message")
 	code, _ := strconv.ParseFloat(string(o.Get("code")), 64)

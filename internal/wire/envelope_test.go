@@ -125,7 +125,7 @@ func checkFields(t *testing.T, line []byte, m *message) {
 	if err != nil {
 		return // an error, or too deep
 	}
-	want, _ := rawjson.Parse(got.JSON)
+	want, _ := rawjson.ParseForeign(got.JSON)
 	if !reflect.DeepEqual(got.Fields, want) {
 		t.Fatalf("%q is split into %q, want %q", line, got.Fields, want)
 	}

@@ -297,13 +297,6 @@ func (p *Peer) fail(err error) {
 // Done returns a channel that is closed when the connection has ended, on either side.
 func (p *Peer) Done() <-chan struct{} { return p.ctx.Done() }
 
-// Err returns why the connection has ended, or nil while it is open.
-func (p *Peer) Err() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
-}
-
 // Close ends the connection, closes both pipe ends and waits until all its goroutines have ended.
 // Calls under way return [ErrClosed].
 func (p *Peer) Close() error {

@@ -246,9 +246,6 @@ func TestPeerEnd(t *testing.T) {
 			t.Errorf("%d calls were answered by the last message, want 1", answered)
 		}
 		<-p.Done()
-		if !errors.Is(p.Err(), ErrClosed) {
-			t.Errorf("Err = %v", p.Err())
-		}
 		if _, err := p.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
 			t.Errorf("a later call: %v", err)
 		}
@@ -263,9 +260,6 @@ func TestPeerEnd(t *testing.T) {
 	})
 	t.Run("Close ends calls, and may be repeated and concurrent", func(t *testing.T) {
 		p, f, _ := newPeer(t, PeerOptions{})
-		if p.Err() != nil {
-			t.Errorf("Err = %v before the end", p.Err())
-		}
 		done := start(context.Background(), p, "m")
 		f.read()
 		var closers sync.WaitGroup

@@ -39,7 +39,7 @@ func TestSerialReply(t *testing.T) {
 		{"keys come in any order", `{"result":[1],"id":1,"jsonrpc":"2.0"}`, `[1]`, ""},
 		{"null is a result", `{"id":1,"result":null}`, `null`, ""},
 		{"unknown keys are ignored", `{"id":1,"x":{"id":2,"result":0},"result":1,"meta":[]}`, `1`, ""},
-		{"of repeated keys the last counts", `{"id":9,"result":0,"id":1,"result":1}`, `1`, ""},
+		{"a key may be repeated", `{"id":1,"result":1,"id":1,"result":1}`, `1`, ""},
 		{"keys may be escaped", `{"\u0069d":1,"re\u0073ult":1}`, `1`, ""},
 		{"the result is compact", `{ "id" : 1 , "result" : { "a" : [ 1, "b c" ] } } `, `{"a":[1,"b c"]}`, ""},
 		{"the result is valid UTF-8", "{\"id\":1,\"result\":\"a\xffb\"}", "\"a\uFFFDb\"", ""},
@@ -94,6 +94,10 @@ func TestSerialError(t *testing.T) {
 			&MalformedError{Line: `{"id":1,"status":"ok"}`, Why: "neither result nor error"}},
 		{"error null alone is malformed", `{"id":1,"error":null}`,
 			&MalformedError{Line: `{"id":1,"error":null}`, Why: "neither result nor error"}},
+		{"two results are malformed", `{"id":1,"result":1,"result":2}`,
+			&MalformedError{Line: `{"id":1,"result":1,"result":2}`, Why: `the field "result" has two values`}},
+		{"two ids are malformed", `{"id":9,"result":0,"id":1}`,
+			&MalformedError{Line: `{"id":9,"result":0,"id":1}`, Why: `the field "id" has two values`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {

@@ -80,8 +80,9 @@ func (e *ToolEvent) Argument(name string) string {
 	return text
 }
 
-// Decode reads the arguments into a struct or a map.
-func (e *ToolEvent) Decode(into any) error { return json.Unmarshal(e.Arguments, into) }
+// Decode reads the arguments into a struct or a map. Unlike encoding/json it finds fields by their
+// exact names: {"CMD":…} sets no field cmd.
+func (e *ToolEvent) Decode(into any) error { return decodeExact(e.Arguments, into) }
 
 // Encode replaces the arguments with a struct or a map.
 func (e *ToolEvent) Encode(from any) error {

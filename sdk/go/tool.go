@@ -50,7 +50,7 @@ func newOperation[In, Out any](p *Plugin, name, description string, run func(con
 	o := &operation{name: name, description: description, timeout: given.within}
 	o.run = func(ctx context.Context, arguments []byte) (any, error) {
 		in := new(In)
-		if err := json.Unmarshal(arguments, in); err != nil {
+		if err := decodeExact(arguments, in); err != nil {
 			return nil, &argumentError{decoding(err)}
 		}
 		return run(ctx, *in)

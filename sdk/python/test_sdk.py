@@ -277,6 +277,20 @@ class Detection(unittest.TestCase):
         code = p.run(list(args), {}, io.BytesIO(stdin.encode()), out, err, program="/x/whole")
         return code, out.getvalue().decode(), err.getvalue()
 
+    def test_a_guard_is_asked_about_odd_arguments(self) -> None:
+        digits = "9" * 5000
+        for odd in (digits, "-" + digits, "1e400", "[" * 1900 + "]" * 1900, '"\\ud800"', '"\\u0000"'):
+            hello = '{"jsonrpc":"2.0","method":"initialize","params":{"protocol_version":1},"id":1}\n'
+            for number, do in enumerate(("deny", "modify"), 2):
+                arguments = json.dumps('{"do":"%s","odd":%s}' % (do, odd))
+                hello += '{"jsonrpc":"2.0","method":"hook/pre_tool_execute","params":{"tool_name":"x","arguments":%s},"id":%d}\n' % (arguments, number)
+            _, out, err = self.run_it(hello)
+            answers = [json.loads(line) for line in out.splitlines()]
+            with self.subTest(odd[:9]):
+                self.assertEqual(answers[1]["result"]["action"], "stop", err)
+                if odd[0] in "9-1":
+                    self.assertEqual(answers[2]["result"]["arguments"], '{"do":"modify","odd":%s,"done":true}' % odd)
+
     def test_an_unknown_protocol_is_refused(self) -> None:
         for stdin in ("", "hello", "[]", '{"a":1}', '{"type":"hook"}'):
             code, out, err = self.run_it(stdin)

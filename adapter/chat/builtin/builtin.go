@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -32,9 +33,7 @@ type Options struct {
 // Tools returns the built-in tools in the order in which they are listed. They are safe for
 // concurrent use by many sessions.
 func Tools(o Options) []chat.Tool {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	fs := &files{log: o.Logger}
 	web := newFetcher(o.HTTP)
 	tools := []chat.Tool{

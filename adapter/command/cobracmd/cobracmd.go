@@ -48,13 +48,28 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, host comma
 		root.SetArgs(args)
 		return root.ExecuteContext(ctx) // Cobra's own errors, help and completion
 	}
-	r := &run{root: root, target: target, path: args[:len(args)-len(rest)], typed: typedFlags(target, rest), results: new(results)}
+	r := &run{root: root, target: target, path: pathWords(args, rest), typed: typedFlags(target, rest), results: new(results)}
 	p := &command.Pipeline{Host: host, Fired: r.fired}
 	err = p.Run(ctx, command.Command{Name: name(target), Args: rest, Flags: r.typed}, r)
 	if err != nil && !r.parsed && !root.SilenceErrors && !target.SilenceErrors {
 		root.PrintErrln(root.ErrPrefix(), err.Error()) // Cobra was not called yet, so it has not printed the error
 	}
 	return err
+}
+
+// pathWords returns the words of args that name the command, as they were typed. rest has the other
+// words of args. Flags may come before the words that name the command, and between them.
+func pathWords(args, rest []string) []string {
+	var words []string
+	for i := range slices.Backward(args) { // Cobra takes the first words for the name, so the last ones are in rest
+		if n := len(rest); n > 0 && rest[n-1] == args[i] {
+			rest = rest[:n-1]
+		} else {
+			words = append(words, args[i])
+		}
+	}
+	slices.Reverse(words)
+	return words
 }
 
 // addedByCobra reports whether a command is one of those that Cobra adds itself.
@@ -127,8 +142,8 @@ func (r *run) checkName(c command.Command) error {
 		cmp.Or(r.renamer, "a plugin"), typed, excerpt.Of(c.Name, 200))
 }
 
-// Parse makes Cobra parse the arguments as plugins left them. Cobra calls the parameter then
-// instead of the command's own function.
+// Parse makes Cobra parse the arguments as plugins left them. Cobra calls the function then instead
+// of the command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
 	if err := r.checkName(c); err != nil {
 		return err
@@ -166,18 +181,20 @@ func (r *run) Execute(_ context.Context, c command.Command, capture bool) (json.
 		r.target.SetOut(&text)
 		defer r.target.SetOut(out)
 	}
-	if err := r.target.RunE(r.target, c.Args); err != nil {
+	err := r.target.RunE(r.target, c.Args)
+	switch {
+	case r.results.value != nil:
+		return r.results.value, err
+	case !capture, err != nil && text.Len() == 0:
 		return nil, err
 	}
-	if r.results.value != nil || !capture {
-		return r.results.value, nil
-	}
-	return rawjson.Marshal(text.String())
+	printed, encodeErr := rawjson.Marshal(text.String())
+	return printed, cmp.Or(err, encodeErr)
 }
 
 // Show prints a result. A string is printed as it is.
 func (r *run) Show(c command.Command) error {
-	if len(c.Result) == 0 || string(c.Result) == "null" {
+	if rawjson.Missing(c.Result) {
 		return nil
 	}
 	var text string

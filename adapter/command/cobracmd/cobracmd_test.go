@@ -72,12 +72,19 @@ func program(out *bytes.Buffer) *cobra.Command {
 	}
 	todo.AddCommand(list)
 	count := &cobra.Command{Use: "count", RunE: func(cmd *cobra.Command, _ []string) error { return SetResult(cmd, map[string]int{"n": 3}) }}
-	todo.AddCommand(add, count)
+	halfway := &cobra.Command{Use: "halfway", RunE: func(cmd *cobra.Command, _ []string) error {
+		cmd.Print("half ", cmd.Flag("file").Value)
+		return errHalfway
+	}}
+	root.PersistentFlags().StringP("file", "f", "", "")
+	todo.AddCommand(add, count, halfway)
 	root.AddCommand(todo)
 	root.SetOut(out)
 	root.SetErr(out)
 	return root
 }
+
+var errHalfway = errors.New("only half of it")
 
 func execute(t *testing.T, args string, hooks ...hook.Hook) (string, *host, error) {
 	t.Helper()
@@ -142,6 +149,37 @@ func TestAnotherCommandIsNotRun(t *testing.T) {
 		if err == nil || err.Error() != want || out != "" {
 			t.Errorf("%s: %q, %v; want %s", point, out, err, want)
 		}
+	}
+}
+
+// TestFlagsBeforeTheCommand: flags of the program may come before the words that name a command,
+// and between them. A flag may have such a word as its value.
+func TestFlagsBeforeTheCommand(t *testing.T) {
+	for _, args := range []string{"--file todo todo halfway", "todo --file todo halfway", "todo halfway --file todo", "-f todo todo halfway"} {
+		out, h, err := execute(t, args)
+		if !errors.Is(err, errHalfway) || out != "half todo" || !strings.HasPrefix(h.fired[1], `command.before "todo.halfway","args":[],"flags":{"file":"todo"}`) {
+			t.Errorf("%s: %q, %v, fired %q", args, out, err, h.fired)
+		}
+	}
+}
+
+// TestTheOutputOfACommandThatFails: plugins get what it has printed, and it is shown as they leave
+// it, or withheld if they refuse.
+func TestTheOutputOfACommandThatFails(t *testing.T) {
+	out, h, err := execute(t, "todo halfway", plugin(hook.CommandAfter, "", ""))
+	if err != errHalfway || out != "half " || !strings.Contains(h.fired[2], `command.after "todo.halfway","args":[],"flags":{},"result":"half "`) {
+		t.Errorf("%q, %v, fired %q", out, err, h.fired)
+	}
+	if out, _, err := execute(t, "todo halfway", plugin(hook.CommandAfter, "result", `"***"`)); err != errHalfway || out != "***" {
+		t.Errorf("%q, %v", out, err)
+	}
+	broken := plugin(hook.CommandAfter, "", "")
+	broken.Dialect = "mine"
+	broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) {
+		return hook.Reply{}, hook.Failure(hook.Crash, errors.New("boom"))
+	}
+	if out, _, err := execute(t, "todo halfway", broken); !errors.Is(err, errHalfway) || !errors.Is(err, hook.Crash) || out != "" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

@@ -130,7 +130,7 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 
 // isObject reports whether a text is a JSON object.
 func isObject(text []byte) bool {
-	_, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
+	_, err := rawjson.ParseForeign(text)
 	return err == nil
 }
 
@@ -149,7 +149,7 @@ func (p *plugin) failed(r *proc.Result, reason string) string {
 // reply".
 func parseAnswer(stdout []byte) (answer, error) {
 	stdout = bytes.TrimSpace(stdout)
-	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign(stdout)
 	if err != nil {
 		return answer{}, unread(stdout, err)
 	}
@@ -174,7 +174,7 @@ func parseAnswer(stdout []byte) (answer, error) {
 // reasonIn returns the field "error" of a reply. If it is not a string, the text says so.
 func reasonIn(o rawjson.Object) string {
 	reason, ok := o.String(fieldError)
-	if raw := o.Get(fieldError); !ok && !dialect.Missing(raw) {
+	if raw := o.Get(fieldError); !ok && !rawjson.Missing(raw) {
 		return "it gave no reason: its field error is not a string: " + shown(raw)
 	}
 	return reason
@@ -183,7 +183,7 @@ func reasonIn(o rawjson.Object) string {
 // complaint returns the field "error" of the JSON object in stdout, or "" if there is none. It
 // ignores the other fields.
 func complaint(stdout []byte) string {
-	o, err := rawjson.ParseWithin(bytes.TrimSpace(stdout), rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign(bytes.TrimSpace(stdout))
 	if err != nil {
 		return ""
 	}
@@ -199,6 +199,9 @@ func unread(stdout []byte, err error) error {
 	}
 	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
 		return fmt.Errorf("is %w: %q", deep, cut(stdout))
+	}
+	if repeated, ok := errors.AsType[*rawjson.RepeatError](err); ok {
+		return fmt.Errorf("is invalid: %w: %q", repeated, cut(stdout))
 	}
 	return fmt.Errorf("is not a JSON object: %q", cut(stdout))
 }

@@ -61,6 +61,7 @@ func TestFailures(t *testing.T) {
 		{"list", hook.Garbled, "is not a JSON object"},
 		{"no-ok", hook.Garbled, "has no field ok with the value true or false"},
 		{"ok-text", hook.Garbled, "has no field ok with the value true or false"},
+		{"ok-both", hook.Garbled, `its reply to invoke is invalid: the field "ok" has two values: `},
 		{"huge", hook.TooLarge, "its reply to invoke is over 4194304 bytes"},
 		{"hang", hook.Timeout, "plugin hang.invoke exceeded its time — killed"},
 	} {

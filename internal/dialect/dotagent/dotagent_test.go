@@ -70,6 +70,7 @@ var misbehaviours = map[string]func() int{
 	"invoke two":                plugtest.Says(`{"ok":true}{"ok":true}`, "", 0),
 	"invoke no-ok":              plugtest.Says(`{"status":"ok"}`, "", 0),
 	"invoke ok-text":            plugtest.Says(`{"ok":"true"}`, "", 0),
+	"invoke ok-both":            plugtest.Says(`{"ok":false,"error":"no","ok":true}`, "", 0),
 	"invoke list":               plugtest.Says(`[true]`, "", 0),
 	"invoke huge":               func() int { return plugtest.Says(`{"ok":true,"x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0)() },
 	"invoke flood": func() int {

@@ -29,7 +29,7 @@ type manifest struct {
 // parseInfo parses the answer to info: docs/protocols/dotagent.md, rows D26 and D27. file is the
 // <name> in the name of the plugin's file.
 func parseInfo(stdout []byte, file string) (*manifest, error) {
-	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign(stdout)
 	if err != nil {
 		return nil, fmt.Errorf("info %w", unread(stdout, err))
 	}
@@ -54,7 +54,7 @@ func parseInfo(stdout []byte, file string) (*manifest, error) {
 func (m *manifest) readName(raw json.RawMessage) error {
 	name, ok := rawjson.Unquote(raw)
 	switch {
-	case !ok && !dialect.Missing(raw):
+	case !ok && !rawjson.Missing(raw):
 		return fmt.Errorf("info: name is not a string: %s", shown(raw))
 	case name == "":
 		return errors.New("info has no name")
@@ -67,7 +67,7 @@ func (m *manifest) readName(raw json.RawMessage) error {
 
 func (m *manifest) readVersion(raw json.RawMessage) {
 	version, ok := rawjson.Unquote(raw)
-	if !ok && !dialect.Missing(raw) {
+	if !ok && !rawjson.Missing(raw) {
 		m.warn("the version is ignored: it is not a string")
 	}
 	m.Version = version
@@ -115,7 +115,7 @@ func Misspelt(o rawjson.Object) iter.Seq2[string, string] {
 // readSchema compiles the schema. A schema that cannot be used does not break the plugin: validate
 // still checks the config.
 func (m *manifest) readSchema(raw json.RawMessage) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return
 	}
 	s, faults := schema.Compile(raw)
@@ -166,7 +166,7 @@ func (m *manifest) supported(system string) error {
 
 // readList reads a list of strings that may be missing.
 func readList(field string, raw json.RawMessage, into *[]string) error {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

@@ -20,7 +20,7 @@ func withTexts(params hook.Object) hook.Object {
 	params = slices.Clone(params)
 	for i, f := range params {
 		var messages []json.RawMessage
-		if slices.Contains(conversations, f.Name) && !isNull(f.Value) && json.Unmarshal(f.Value, &messages) == nil {
+		if slices.Contains(conversations, f.Name) && !rawjson.Missing(f.Value) && json.Unmarshal(f.Value, &messages) == nil {
 			params[i].Value = rawjson.String(conversation(messages))
 		}
 	}
@@ -43,7 +43,7 @@ func conversation(messages []json.RawMessage) string {
 			said = append(said, string(raw))
 			continue
 		}
-		if content := asText(m.Content); content != "" && !isNull(m.Content) {
+		if content := asText(m.Content); content != "" && !rawjson.Missing(m.Content) {
 			said = append(said, fmt.Sprintf("**%s:** %s", speaker(m.Role, m.Name), content))
 		}
 		for _, c := range m.ToolCalls {

@@ -95,7 +95,7 @@ func outsideText(k *dialect.Knob, value json.RawMessage) string {
 // kindOf names the type of a JSON value.
 func kindOf(value json.RawMessage) string {
 	switch {
-	case len(value) == 0, string(value) == "null":
+	case rawjson.Missing(value):
 		return "nothing"
 	case value[0] == '"':
 		return "a string"

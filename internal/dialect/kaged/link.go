@@ -182,15 +182,6 @@ func (l *link) close() {
 	_ = l.peer.Close() // the only error is that the pipes are closed
 }
 
-func (l *link) ended() bool {
-	select {
-	case <-l.process.Done():
-		return true
-	default:
-		return false
-	}
-}
-
 // withStderr adds the end of a plugin's stderr to an error that has none. It often says why the
 // plugin did not answer in time.
 func withStderr(err error, process *proc.Process) error {
@@ -236,7 +227,7 @@ func (p *plugin) send(ctx context.Context, method string, params json.RawMessage
 		return wire.Result{}, hook.Failure(hook.Unavailable, errShutdown)
 	}
 	failure := dialect.CallFailure(err, l.process)
-	if !l.ended() { // it has closed its stdout, so it can never answer again
+	if !l.process.Ended() { // it has closed its stdout, so it can never answer again
 		l.process.Stop(ctx, proc.Ladder{})
 	}
 	if l.silent.Load() {

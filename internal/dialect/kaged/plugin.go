@@ -52,11 +52,8 @@ type plugin struct {
 	load     load                             // the calls under way, without those for health
 	gate     gate                             // calls wait here while the process is replaced
 	renewing sync.Mutex                       // held while the process is replaced
-	renewal  renewal
 
 	closing atomic.Bool        // Close has begun
-	ended   chan struct{}      // closed when Close has begun
-	closed  sync.Once          // closes ended once
 	calm    context.CancelFunc // ends the health checks
 	beating sync.WaitGroup     // waits for the goroutine of the health checks
 }
@@ -66,7 +63,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 	if granted == nil {
 		granted = m.Capabilities
 	}
-	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log, ended: make(chan struct{}),
+	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log,
 		operator:      cmp.Or(rt.Env.Get("USER"), "local"),
 		session:       projectSession(rt.ProjectRoot),
 		noise:         dialect.NewNoiseLog(func() *slog.Logger { return rt.Log }),
@@ -95,18 +92,10 @@ func (p *plugin) open(ctx context.Context) error {
 		Open:  p.connect,
 		Close: (*link).close,
 		OnExit: func(exit proc.Exit, stderr string) {
-			if !p.renewal.waiting() {
-				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.ReasonLine(stderr))
-			}
+			p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.ReasonLine(stderr))
 		},
-		OnRetry: func(err error) {
-			p.log.Warn("plugin cannot be restarted yet", "err", err)
-			p.renewal.tell(err)
-		},
-		OnRestart: func(n int) {
-			p.log.Info("plugin restarted", "restarts", n)
-			p.renewal.tell(nil)
-		},
+		OnRetry:   func(err error) { p.log.Warn("plugin cannot be restarted yet", "err", err) },
+		OnRestart: func(n int) { p.log.Info("plugin restarted", "restarts", n) },
 	})
 	if err != nil {
 		return err
@@ -221,7 +210,6 @@ func (p *plugin) Notifications() []dialect.Notification { return p.notifications
 // under way end with an error.
 func (p *plugin) Close(ctx context.Context) error {
 	p.closing.Store(true)
-	p.closed.Do(func() { close(p.ended) })
 	p.calm()
 	p.beating.Wait()
 	p.kept.Stop(func(l *link, _ *proc.Process) {

@@ -166,7 +166,7 @@ func readWelcome(result json.RawMessage) (*welcome, error) {
 // the plugin, since only api_version matters.
 func (w *welcome) read(o rawjson.Object, name string, into any) {
 	value := o.Get(name)
-	if isNull(value) {
+	if rawjson.Missing(value) {
 		return
 	}
 	if err := json.Unmarshal(value, into); err != nil {
@@ -257,7 +257,7 @@ func appendNames(out []string, what string, names []string) []string {
 
 // object parses an object; no value and null mean an empty one.
 func object(raw json.RawMessage) (rawjson.Object, error) {
-	if len(raw) == 0 || string(raw) == "null" {
+	if rawjson.Missing(raw) {
 		return rawjson.Object{}, nil
 	}
 	return rawjson.Parse(raw)
@@ -265,7 +265,7 @@ func object(raw json.RawMessage) (rawjson.Object, error) {
 
 // structure parses params, which may be an object or a list in JSON-RPC.
 func structure(raw json.RawMessage) (json.RawMessage, error) {
-	if len(raw) == 0 || string(raw) == "null" {
+	if rawjson.Missing(raw) {
 		return emptyObject, nil
 	}
 	if err := rawjson.Check(raw); err != nil {
@@ -283,7 +283,7 @@ func field(name string, value json.RawMessage) rawjson.Field {
 }
 
 func orEmpty(v json.RawMessage) json.RawMessage {
-	if len(v) == 0 || string(v) == "null" {
+	if rawjson.Missing(v) {
 		return emptyObject
 	}
 	return rawjson.Compact(v)

@@ -4,45 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // renewTime is a part of the time limit of Reconfigure. It allows for a slow start of the process.
 // The other parts are patience, the shutdown of the old process and the handshake of the new one.
 const renewTime = 40 * time.Second
-
-// A renewal reports the outcome of one restart of the process.
-type renewal struct {
-	mu     sync.Mutex // protects waiter
-	waiter chan error // nil: no restart was requested
-}
-
-// expect returns a channel that gets the result of the next start: its error, or nil.
-func (r *renewal) expect() <-chan error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.waiter = make(chan error, 1)
-	return r.waiter
-}
-
-func (r *renewal) tell(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.waiter != nil {
-		r.waiter <- err
-		r.waiter = nil
-	}
-}
-
-// waiting reports whether a restart was requested.
-func (r *renewal) waiting() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.waiter != nil
-}
 
 // Reconfigure gives the plugin a new configuration. The protocol has no message for that, so the
 // process is shut down between two calls and a new one is started; calls wait meanwhile. See
@@ -54,6 +24,7 @@ func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	if err != nil {
 		return unopened(p.manifest.Name, err)
 	}
+	p.given.Store(&s) // also for a restart after a crash
 	ctx, cancel := context.WithTimeout(ctx, patience+p.manifest.ShutdownTimeout+p.dialect.handshake+renewTime)
 	defer cancel()
 	if err := p.gate.close(ctx); err != nil {
@@ -63,17 +34,16 @@ func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
 	if p.closing.Load() {
 		return unopened(p.manifest.Name, errShutdown)
 	}
-	p.given.Store(&s)
-	outcome := p.renewal.expect()
-	p.kept.Replace(func(l *link) {
-		_, _ = l.shutDown(ctx, p.manifest.ShutdownTimeout) // the loop that keeps the process learns how it ended
+	err = p.kept.Replace(ctx, func(l *link) {
+		_, _ = l.shutDown(ctx, p.manifest.ShutdownTimeout) // a process that does not end is killed
 	})
-	select {
-	case err := <-outcome:
-		return err
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), p.Status().Err)
-	case <-p.ended:
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, proc.ErrStopped), p.closing.Load():
 		return unopened(p.manifest.Name, errShutdown)
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), p.Status().Err)
 	}
+	return err
 }

@@ -137,7 +137,7 @@ func (s *storage) delete(ctx context.Context, params rawjson.Object) (json.RawMe
 
 func (s *storage) list(ctx context.Context, params rawjson.Object) (json.RawMessage, error) {
 	prefix, ok := params.String("prefix")
-	if !ok && !isNull(params.Get("prefix")) {
+	if !ok && !rawjson.Missing(params.Get("prefix")) {
 		return nil, rpcErrorf(codeBadParams, "prefix is not a string")
 	}
 	keys, err := s.store.List(ctx, prefix)

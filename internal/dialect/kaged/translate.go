@@ -48,7 +48,7 @@ func without(answers ...string) func(hook.Object) hook.Object {
 
 // read turns a hook's result into a reply. null changes nothing.
 func (w *translation) read(result wire.Result, payload hook.Object) (hook.Reply, error) {
-	if isNull(result.JSON) {
+	if rawjson.Missing(result.JSON) {
 		return hook.Reply{}, nil
 	}
 	return w.answer(result, payload)
@@ -144,7 +144,7 @@ func unknown(o rawjson.Object, hookName string) []string {
 // lessRetained removes the messages that earlier plugins have retained, so that each message is
 // retained once: docs/protocols/kaged.md, row K65.
 func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
-	if isNull(list) || isNull(before) {
+	if rawjson.Missing(list) || rawjson.Missing(before) {
 		return list, nil
 	}
 	var mine, theirs []json.RawMessage
@@ -164,6 +164,9 @@ func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
 }
 
 func resultObject(result wire.Result) (rawjson.Object, error) {
+	if err := dialect.Unambiguous(result); err != nil {
+		return nil, err
+	}
 	if result.Fields == nil {
 		return nil, garbled("the hook's result is %s, but must be an object or null", cut(result.JSON))
 	}
@@ -173,7 +176,7 @@ func resultObject(result wire.Result) (rawjson.Object, error) {
 // text returns a string field, or nil if it is absent, null or empty.
 func text(o rawjson.Object, name string) (json.RawMessage, error) {
 	v := o.Get(name)
-	if isNull(v) {
+	if rawjson.Missing(v) {
 		return nil, nil
 	}
 	s, ok := rawjson.Unquote(v)
@@ -189,7 +192,7 @@ func text(o rawjson.Object, name string) (json.RawMessage, error) {
 // list returns a list field, or nil if it is absent or null.
 func list(o rawjson.Object, name string) (json.RawMessage, error) {
 	v := o.Get(name)
-	if isNull(v) {
+	if rawjson.Missing(v) {
 		return nil, nil
 	}
 	if v[0] != '[' {
@@ -250,7 +253,7 @@ func messageFault(raw json.RawMessage) string {
 		return "role is missing"
 	case !slices.Contains(roles, *m.Role):
 		return "role must be one of " + strings.Join(roles, ", ")
-	case isNull(m.Content) && len(m.ToolCalls) == 0:
+	case rawjson.Missing(m.Content) && len(m.ToolCalls) == 0:
 		return "content is missing"
 	}
 	return ""
@@ -260,8 +263,6 @@ func messageFault(raw json.RawMessage) string {
 func present(fields ...hook.Field) hook.Object {
 	return slices.DeleteFunc(hook.Object(fields), func(f hook.Field) bool { return f.Value == nil })
 }
-
-func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 func garbled(format string, args ...any) error {
 	return hook.Failure(hook.Garbled, fmt.Errorf(format, args...))

@@ -32,7 +32,7 @@ type welcome struct {
 // can reports whether the server has a capability.
 func (w *welcome) can(name string) bool {
 	v := w.capabilities.Get(name)
-	return len(v) > 0 && string(v) != "null"
+	return !rawjson.Missing(v)
 }
 
 // negotiate finds out which kind of the protocol a server speaks, and opens the connection. If the

@@ -118,7 +118,7 @@ func (p *plugin) each(ctx context.Context, l *link, what string, take func(rawjs
 			}
 			items++
 		}
-		if cursor = o.Get("nextCursor"); len(cursor) == 0 || string(cursor) == "null" {
+		if cursor = o.Get("nextCursor"); rawjson.Missing(cursor) {
 			break
 		}
 	}

@@ -32,11 +32,9 @@ type pipes struct {
 // openPipes starts the program for the first time, and keeps it running.
 func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*link]{
-		Open:  func(ctx context.Context) (*link, *proc.Process, error) { return p.start(ctx, only) },
-		Close: func(l *link) { l.carrier.(*pipe).close() },
-		OnExit: func(exit proc.Exit, stderr string) {
-			p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.ReasonLine(stderr))
-		},
+		Open:    func(ctx context.Context) (*link, *proc.Process, error) { return p.start(ctx, only) },
+		Close:   func(l *link) { l.carrier.(*pipe).close() },
+		OnExit:  func(exit proc.Exit, stderr string) { dialect.LogEnd(p.log, exit, stderr) },
 		OnRetry: func(err error) { p.log.Warn("plugin cannot be restarted yet", "err", err) },
 		OnRestart: func(n int) {
 			p.log.Info("plugin restarted", "restarts", n)
@@ -146,19 +144,10 @@ func (c *pipe) send(ctx context.Context, method string, params json.RawMessage, 
 		return result, nil
 	}
 	failure := c.failure(err)
-	if errors.Is(err, wire.ErrClosed) && !c.ended() { // it has closed its stdout, so it can never answer again
+	if errors.Is(err, wire.ErrClosed) && !c.process.Ended() { // it has closed its stdout, so it can never answer again
 		c.process.Stop(context.WithoutCancel(ctx), proc.Ladder{})
 	}
 	return nil, failure
-}
-
-func (c *pipe) ended() bool {
-	select {
-	case <-c.process.Done():
-		return true
-	default:
-		return false
-	}
 }
 
 func (c *pipe) notify(ctx context.Context, method string, params json.RawMessage) error {

@@ -452,7 +452,7 @@ func readMessage(data []byte) (message, error) {
 	}
 	m := message{id: o.Get("id"), params: o.Get("params"), result: o.Get("result")}
 	m.method, _ = o.String("method")
-	if fault := o.Get("error"); len(fault) > 0 && string(fault) != "null" {
+	if fault := o.Get("error"); !rawjson.Missing(fault) {
 		f, err := rawjson.Parse(fault)
 		if err != nil {
 			return message{}, errors.New("its error is not an object")

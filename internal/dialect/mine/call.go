@@ -57,15 +57,17 @@ func unstarted(err error) error {
 	return err
 }
 
-// ended returns the error of a plugin that was sent an invocation and exited with a code other than
-// 0, or nil. Its text is that of docs/protocols/mine.md, rows M44 to M46. A plugin with an error
-// object on stderr has refused; any other has crashed.
+// ended returns the error of a plugin that was sent an invocation, or nil. A plugin has refused if
+// it has written an error object to stderr, and has crashed if it exited with a code other than 0
+// for another reason. The text is that of docs/protocols/mine.md, rows M44 to M46. With exit code 0
+// the object must say that it is an error, and stdout must have no answer: row M47.
 func (p *plugin) ended(sent json.RawMessage, r *proc.Result) error {
-	if r.Exit.Code == 0 {
-		return nil
-	}
-	if said := saidOn(r.Stderr); said != nil {
+	said, failed := saidOn(r.Stderr), r.Exit.Code != 0
+	if said != nil && (failed || said.stated && len(bytes.TrimSpace(r.Stdout)) == 0) {
 		return p.refusalIn(sent, said)
+	}
+	if !failed {
+		return nil
 	}
 	if words := stderrTail(r.Stderr); words != "" {
 		return hook.Failure(hook.Crash, errors.New(words))
@@ -83,7 +85,7 @@ func unexpected(exit proc.Exit) error { return fmt.Errorf("plugin exited unexpec
 // saidOn returns the error object on stderr, or nil if stderr as a whole is not one:
 // docs/protocols/mine.md, rows M44 and M45.
 func saidOn(stderr string) *errorObject {
-	o, err := rawjson.ParseWithin([]byte(strings.TrimSpace(stderr)), rawjson.MaxForeign)
+	o, err := rawjson.ParseForeign([]byte(strings.TrimSpace(stderr)))
 	if err != nil {
 		return nil
 	}

@@ -59,7 +59,7 @@ func toTool(p hook.Object, shown *hookContext, c *changes) (set hook.Object, not
 	}
 	was := p.Get("arguments")
 	switch arguments, changed := restored(object(was), c.flags); {
-	case changed && !dialect.Missing(was) && was[0] != '{':
+	case changed && !rawjson.Missing(was) && was[0] != '{':
 		notes = append(notes, "flags are ignored: the tool's arguments are not an object")
 	case changed:
 		set = append(set, hook.Field{Name: "arguments", Value: arguments})

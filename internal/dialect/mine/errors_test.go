@@ -25,6 +25,7 @@ func TestErrorRules(t *testing.T) {
 		{"malformed JSON response, cut off", "half", hook.Garbled, "parse error"},
 		{"malformed JSON response, a list", "list", hook.Garbled, "parse error"},
 		{"malformed JSON response, another status", "status", hook.Garbled, "parse error: status is neither ok nor error"},
+		{"two values of one field", "both", hook.Garbled, `parse error: its answer: the field "status" has two values: "{\"status\":\"error\",`},
 		{"plugin crash", "crash", hook.Crash, "plugin exited unexpectedly (exit code 3)"},
 		{"plugin crash by a signal", "kill-self", hook.Crash, "plugin exited unexpectedly (SIGKILL)"},
 		{"an error object on stdout with an exit code", "refuse-wrongly", hook.Crash,
@@ -32,6 +33,7 @@ func TestErrorRules(t *testing.T) {
 		{"JSON on stderr", "refuse", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
 		{"stderr that is not JSON is shown raw", "words", hook.Crash, "Traceback:\n  boom"},
 		{"status error with exit 0", "refuse-stdout", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
+		{"status error on stderr with exit 0", "refuse-zero", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
 		{"status error without a reason", "refuse-quietly", hook.Refused, "gave no reason"},
 		{"timeout", "hang", hook.Timeout, "timed out after 500ms"},
 		{"a reply without end", "huge", hook.TooLarge, "over 4194304 bytes"},
@@ -57,7 +59,7 @@ func TestErrorRules(t *testing.T) {
 			}
 		})
 	}
-	for _, behaviour := range []string{"empty", "bare", "null"} {
+	for _, behaviour := range []string{"empty", "bare", "null", "log-object", "log-answer"} {
 		t.Run("empty stdout: "+behaviour, func(t *testing.T) {
 			t.Parallel()
 			_, p := openFake(t, behaviour)
@@ -116,7 +118,7 @@ func TestProgramLostLater(t *testing.T) {
 // TestNotifyFailures: a notify hook that fails does not abort the command, neither at its own point
 // nor at one whose mode is chain: docs/protocols/mine.md, row M39.
 func TestNotifyFailures(t *testing.T) {
-	for _, behaviour := range []string{"crash", "refuse", "words"} {
+	for _, behaviour := range []string{"crash", "refuse", "refuse-zero", "words"} {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
 			_, p := openFake(t, behaviour)

@@ -37,13 +37,18 @@ func (p *plugin) Close(ctx context.Context) error {
 	return err
 }
 
-// tell sends a lifecycle event. The error is in the log.
+// tell sends a lifecycle event. The error is in the log. It is a warning if the plugin took too
+// long, because each command waits for that.
 func (p *plugin) tell(ctx context.Context, event string) error {
 	result, err := p.lifecycle(ctx, event)
 	if err == nil {
 		err = p.ended(lifecycleCall(event), result)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errSlow):
+		p.rt.Log.Warn("the plugin did not handle a lifecycle event in time and was ended", "event", event, "err", err,
+			"fix", "let the plugin exit soon after this event; until it does, each command takes that much longer")
+	case err != nil:
 		p.rt.Log.Debug("lifecycle event not handled", "event", event, "err", err)
 	}
 	return err
@@ -98,7 +103,7 @@ func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	}
 	st := dialect.Status{Health: "no answer to health: " + hook.ReasonLine(err.Error())}
 	if !errors.Is(err, errMute) {
-		st.Doubt = dialect.WithFix(fmt.Errorf("its health check failed, although its hooks can be used: %s", hook.ReasonLine(err.Error())),
+		st.Doubt = dialect.WithFix(fmt.Errorf("its health check failed, and its hooks are called nevertheless: %s", hook.ReasonLine(err.Error())),
 			`let it answer the event health with {"status":"ok"}, or exit with 0 and say nothing`)
 	}
 	return st

@@ -143,6 +143,7 @@ func list(items []string) json.RawMessage {
 type errorObject struct {
 	message string
 	code    string
+	stated  bool // it has the status error
 }
 
 func (e *errorObject) Error() string {
@@ -196,10 +197,11 @@ var outdatedWords = pattern.New(`(?i)supported|protocol`)
 func parseError(o hook.Object) *errorObject {
 	message, _ := o.String("error")
 	code, _ := o.String("code")
-	if status, ok := o.String("status"); ok && status != statusError || message == "" && code == "" {
+	status, stated := o.String("status")
+	if stated && status != statusError || message == "" && code == "" {
 		return nil
 	}
-	return &errorObject{message: cut(message), code: cut(code)}
+	return &errorObject{message: cut(message), code: cut(code), stated: stated}
 }
 
 // changes holds the fields of the context in a plugin's reply; a field that is nil was not in the
@@ -221,12 +223,9 @@ func parseReply(stdout []byte) (*changes, error) {
 	if len(stdout) == 0 {
 		return nil, nil
 	}
-	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
-	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
-		return nil, garbled("parse error: %v", deep)
-	}
+	o, err := parseForeign("its answer", stdout)
 	if err != nil {
-		return nil, garbled("parse error: its answer is not a JSON object: %q", cut(string(stdout)))
+		return nil, err
 	}
 	switch status, _ := o.String("status"); {
 	case status == statusError:
@@ -250,12 +249,12 @@ func parseReply(stdout []byte) (*changes, error) {
 // what it read so far.
 func parseContext(raw json.RawMessage) (*changes, error) {
 	c := &changes{}
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return c, nil
 	}
-	o, err := rawjson.Parse(raw)
+	o, err := parseForeign("context", raw)
 	if err != nil {
-		return c, garbled("parse error: context is not an object: %q", cut(string(raw)))
+		return c, err
 	}
 	c.notes = append(c.notes, dialect.UnknownFields("context", o, contextFields)...)
 	for _, name := range changeable {
@@ -264,7 +263,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 		}
 	}
 	c.result = o.Get("result")
-	if v := o.Get("command"); !dialect.Missing(v) {
+	if v := o.Get("command"); !rawjson.Missing(v) {
 		command, ok := rawjson.Unquote(v)
 		if !ok {
 			return c, garbled("parse error: context.command is not a string: %q", cut(string(v)))
@@ -280,7 +279,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 
 // parseArgs reads a list of strings. It returns nil if the list is missing.
 func parseArgs(raw json.RawMessage) ([]string, error) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
 	var args []*string
@@ -297,19 +296,31 @@ func parseArgs(raw json.RawMessage) ([]string, error) {
 // parseFlags reads an object and turns values that are not strings into strings, because plugins in
 // dynamic languages mix up the types. It returns nil if the object is missing.
 func parseFlags(raw json.RawMessage) (hook.Object, error) {
-	if dialect.Missing(raw) {
+	if rawjson.Missing(raw) {
 		return nil, nil
 	}
-	o, err := rawjson.Parse(raw)
+	o, err := parseForeign("context.flags", raw)
 	if err != nil {
-		return nil, garbled("parse error: context.flags is not an object: %q", cut(string(raw)))
+		return nil, err
 	}
 	for _, f := range o {
-		if dialect.Missing(f.Value) {
+		if rawjson.Missing(f.Value) {
 			return nil, garbled(`parse error: context.flags has null for %q: write "" for an empty value, or leave the flag out`, cut(f.Name))
 		}
 	}
 	return flatten(o), nil
+}
+
+// parseForeign parses an object of a reply.
+func parseForeign(what string, raw []byte) (hook.Object, error) {
+	o, err := rawjson.ParseForeign(raw)
+	if _, ok := errors.AsType[*rawjson.SyntaxError](err); ok {
+		return nil, garbled("parse error: %s is not a JSON object: %q", what, cut(string(raw)))
+	}
+	if err != nil {
+		return nil, garbled("parse error: %s: %v: %q", what, err, cut(string(raw)))
+	}
+	return o, nil
 }
 
 // check returns an error if the reply has no value where it must have one. null could mean an empty

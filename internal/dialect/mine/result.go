@@ -24,12 +24,16 @@ func (c *changes) keepResult(shown *hookContext) error {
 		return nil
 	}
 	now := hook.Object{{Name: "stdout", Value: c.result}}
-	if c.result[0] != '"' {
+	switch c.result[0] {
+	case '"':
+	case '{':
 		var err error
-		if now, err = rawjson.Parse(c.result); err != nil {
-			return garbled(`parse error: context.result is neither {"stdout","stderr","exit_code"} nor a string: %q`, cut(string(c.result)))
+		if now, err = parseForeign("context.result", c.result); err != nil {
+			return err
 		}
 		c.notes = append(c.notes, dialect.UnknownFields("context.result", now, resultFields)...)
+	default:
+		return garbled(`parse error: context.result is neither {"stdout","stderr","exit_code"} nor a string: %q`, cut(string(c.result)))
 	}
 	whole := was
 	for _, name := range resultFields {
@@ -63,7 +67,7 @@ func checkResultField(name string, value, was json.RawMessage) error {
 
 // programResult returns the result of a program that has run, or nil if raw is another result.
 func programResult(raw json.RawMessage) hook.Object {
-	if dialect.Missing(raw) || raw[0] != '{' {
+	if rawjson.Missing(raw) || raw[0] != '{' {
 		return nil
 	}
 	o, err := rawjson.Parse(raw)

@@ -138,7 +138,7 @@ func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 // retyped gives a changed flag the type of its old value: if the old value is 5, "7" becomes the
 // number 7 and "many" stays a string.
 func retyped(old, flag json.RawMessage) json.RawMessage {
-	if dialect.Missing(old) || old[0] == '"' {
+	if rawjson.Missing(old) || old[0] == '"' {
 		return flag
 	}
 	if v, err := rawjson.CleanWithin([]byte(dialect.Plain(flag)), rawjson.MaxForeign); err == nil && kind(v) == kind(old) {
@@ -162,7 +162,7 @@ func kind(v json.RawMessage) byte {
 // texts returns a list of the payload as strings, or nil if it is not a list.
 func texts(raw json.RawMessage) []string {
 	var items []json.RawMessage
-	if dialect.Missing(raw) || json.Unmarshal(raw, &items) != nil {
+	if rawjson.Missing(raw) || json.Unmarshal(raw, &items) != nil {
 		return nil
 	}
 	out := make([]string, len(items))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // The fields of an answer and of its context. An answer may repeat the fields of its invocation.
@@ -25,7 +26,7 @@ func (c *changes) noteAnswer(o hook.Object) {
 		c.notes = append(c.notes, fmt.Sprintf("the answer has %q beside context, where it is ignored; put it into context", name))
 	}
 	switch v := o.Get("error"); {
-	case !dialect.Missing(v) && string(v) != `""`:
+	case !rawjson.Missing(v) && string(v) != `""`:
 		c.refusal = `the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`
 	case len(o) > 0 && !slices.ContainsFunc(o, func(f hook.Field) bool { return slices.Contains(answerFields, f.Name) }):
 		c.refusal = "the answer has none of " + strings.Join(answerFields, ", ") + ", so it changes nothing"

@@ -81,7 +81,7 @@ func commandCall(payload hook.Object) hook.Field {
 }
 
 func or(v json.RawMessage, otherwise string) json.RawMessage {
-	if isNull(v) {
+	if rawjson.Missing(v) {
 		return json.RawMessage(otherwise)
 	}
 	return v
@@ -127,7 +127,7 @@ func resolveCommand(_, _, answer hook.Object) hook.Reply {
 	output := result.Get("output")
 	if string(success(result.Get("success"))) == "true" {
 		reply := hook.Reply{Verdict: hook.Stop, Set: hook.Object{{Name: "result", Value: output}}}
-		if !isNull(result.Get("error")) {
+		if !rawjson.Missing(result.Get("error")) {
 			reply.Notes = append(reply.Notes, "the error of its answer is ignored: it says that the command has succeeded")
 		}
 		return reply
@@ -146,11 +146,11 @@ func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
 	if program := programResult(output); program != nil {
 		output = program.Get("stdout")
-		if code := program.Get("exit_code"); !isNull(code) && string(code) != "0" {
+		if code := program.Get("exit_code"); !rawjson.Missing(code) && string(code) != "0" {
 			ok, problem = "false", asError(program.Get("stderr"))
 		}
 	}
-	if why := payload.Get("error"); !isNull(why) {
+	if why := payload.Get("error"); !rawjson.Missing(why) {
 		ok, problem = "false", asError(why)
 	}
 	result := hook.Object{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -168,14 +169,7 @@ func (p *plugin) vet() error {
 	if err == nil {
 		return nil
 	}
-	problem := dialect.Problem{Path: p.path, Message: err.Error()}
-	if f, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](err); ok {
-		problem.Fix = f.Fix()
-	}
-	return &LoadError{Problem: problem}
+	return &LoadError{Problem: dialect.Problem{Path: p.path, Message: err.Error(), Fix: fixes.Of(err)}}
 }
 
 // lend passes on the variables that the configuration names for this plugin. The interpreter has
@@ -218,8 +212,10 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	if err := json.Unmarshal(result, &about); err != nil {
 		return hook.Failure(hook.Garbled, fmt.Errorf("the runner's description of %s: %w", p.path, err))
 	}
-	if taken(about.Name, p.path) {
-		about.Name = stem(p.path) // a sandboxed interpreter cannot see the other file
+	// A sandboxed interpreter cannot see the other file, and one that loaded this file before may
+	// remember what was there then.
+	if about.Name = about.Called; taken(about.Called, p.path) {
+		about.Name = stem(p.path)
 	}
 	p.note(append(about.oddities(), about.misnamed(p.path)...))
 	first := p.take(file, about)
@@ -239,7 +235,7 @@ func taken(name, path string) bool {
 		return false
 	}
 	info, err := os.Stat(other)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() || dialect.LeadsNowhere(other)
 }
 
 // take stores a description, and reports whether it is the first.

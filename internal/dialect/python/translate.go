@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -91,6 +92,9 @@ func (t *translation) reply(payload, given hook.Object, answer wire.Result) (hoo
 	reply := hook.Reply{Verdict: hook.Continue}
 	if string(answer.JSON) == "null" {
 		return reply, nil
+	}
+	if err := dialect.Unambiguous(answer); err != nil {
+		return reply, err
 	}
 	o := answer.Fields
 	if o == nil {
@@ -219,12 +223,10 @@ func text(name, value string) hook.Field {
 
 func isString(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' }
 
-func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
-
 // asText returns a value as a JSON string; other values are serialised.
 func asText(v json.RawMessage) json.RawMessage {
 	switch {
-	case isNull(v):
+	case rawjson.Missing(v):
 		return json.RawMessage(`""`)
 	case isString(v):
 		return v
@@ -234,7 +236,7 @@ func asText(v json.RawMessage) json.RawMessage {
 
 // asError returns null if there is no error.
 func asError(v json.RawMessage) json.RawMessage {
-	if isNull(v) {
+	if rawjson.Missing(v) {
 		return json.RawMessage("null")
 	}
 	return asText(v)

@@ -108,7 +108,7 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 // isA reports whether a value is of the JSON type that a T is decoded from, and not null.
 func isA[T any](v json.RawMessage) bool {
 	var into T
-	return !dialect.Missing(v) && json.Unmarshal(v, &into) == nil
+	return !rawjson.Missing(v) && json.Unmarshal(v, &into) == nil
 }
 
 // replaceOutput reads a reply to post_tool_execute after a command. The result of a program is

@@ -38,7 +38,10 @@ func parseManifest(result json.RawMessage) (*manifest, error) {
 	if w.Name == nil && w.MCP != nil {
 		return nil, errors.New("it answers as an MCP server does: use --dialect mcp to try it, and [[mcp]] in config.toml to run it")
 	}
-	fields, _ := rawjson.Parse(result) // an object: it has been decoded above
+	fields, err := rawjson.ParseForeign(result)
+	if err != nil {
+		return nil, fmt.Errorf("the manifest is invalid: %w", err)
+	}
 	if err := m.readName(w.Name, fields); err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func (m *manifest) readName(raw json.RawMessage, fields rawjson.Object) error {
 
 // optional decodes a field that may be missing, null or faulty. It returns false if it is faulty.
 func (m *manifest) optional(field string, raw json.RawMessage, into any) (ok bool) {
-	if raw == nil || string(raw) == "null" {
+	if rawjson.Missing(raw) {
 		return true
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

@@ -87,6 +87,9 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 }
 
 func toolResult(name string, result wire.Result) (dialect.ToolResult, error) {
+	if err := dialect.Unambiguous(result); err != nil {
+		return dialect.ToolResult{}, err
+	}
 	o := result.Fields
 	if o == nil {
 		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf(`the tool's answer is not an object such as {"success":true,"result":"…"}: %.80q`, result.JSON))

@@ -9,6 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // blockFields are the fields of an answer to pre_tool_execute beside action.
@@ -80,7 +81,7 @@ func toolRemarks(answer hook.Object) []string {
 	if v := answer.Get("success"); v != nil && jsonType(v) != wantedType("success") {
 		notes = append(notes, fmt.Sprintf("success is ignored: %s where true or false belongs", jsonType(v)))
 	}
-	if dialect.Missing(answer.Get("result")) && string(answer.Get("success")) != "false" {
+	if rawjson.Missing(answer.Get("result")) && string(answer.Get("success")) != "false" {
 		notes = append(notes, "a tool answered without a result, which counts as an empty one; answer with success and result")
 	}
 	return notes

@@ -38,15 +38,9 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 	p.launch.noise.Starting(rt.Odd)
 	defer p.launch.noise.Started()
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
-		Open:  p.connect,
-		Close: func(s *session) { _ = s.conn.Close() }, // the pipes were closed with the process
-		OnExit: func(exit proc.Exit, stderr string) {
-			attrs := []any{"exit", exit.String()}
-			if stderr != "" {
-				attrs = append(attrs, "stderr", hook.ReasonLine(stderr))
-			}
-			rt.Log.Warn("plugin ended", attrs...)
-		},
+		Open:      p.connect,
+		Close:     func(s *session) { _ = s.conn.Close() }, // the pipes were closed with the process
+		OnExit:    func(exit proc.Exit, stderr string) { dialect.LogEnd(rt.Log, exit, stderr) },
 		OnRetry:   func(err error) { rt.Log.Warn("plugin cannot be restarted yet", "err", err) },
 		OnRestart: func(n int) { rt.Log.Info("plugin restarted", "restarts", n) },
 	})

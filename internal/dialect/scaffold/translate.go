@@ -91,7 +91,7 @@ func toolName(p hook.Object) hook.Field {
 // arguments returns the arguments as a string of JSON, as the protocol has them.
 func arguments(p hook.Object) hook.Field {
 	v := p.Get("arguments")
-	if dialect.Missing(v) {
+	if rawjson.Missing(v) {
 		v = json.RawMessage(`"{}"`)
 	}
 	return hook.Field{Name: "arguments", Value: dialect.AsText(v)}
@@ -102,7 +102,7 @@ func arguments(p hook.Object) hook.Field {
 func toolParams(ev *hook.Event) json.RawMessage {
 	p := ev.Payload
 	v := p.Get("arguments")
-	if dialect.Missing(v) || isString(v) {
+	if rawjson.Missing(v) || isString(v) {
 		return hook.Object{toolName(p), arguments(p)}.JSON()
 	}
 	head := append([]byte(`{"tool_name":`), toolName(p).Value...)
@@ -146,11 +146,14 @@ func (t *translation) reply(ev *hook.Event, result wire.Result) (hook.Reply, err
 	if string(result.JSON) == "null" {
 		return r, nil
 	}
-	o := result.Fields
-	if o == nil {
-		return r, hook.Failure(hook.Garbled, fmt.Errorf("the result is not an object: %.80q", result.JSON))
+	o, err := fields(result)
+	if err != nil {
+		return r, err
 	}
 	r.Notes = remarks(t.name, o)
+	if result.Ambiguous != nil {
+		r.Notes = append(r.Notes, result.Ambiguous.Error()+": the answer has the action stop, so it refuses")
+	}
 	action, _ := o.String("action")
 	if t.point == hook.PromptContext && (action == actionStop || action == actionSkip) {
 		r.Notes = append(r.Notes, action+" is ignored: at context_enhance every plugin is asked, and the context of each is used")
@@ -185,6 +188,25 @@ func (t *translation) reply(ev *hook.Event, result wire.Result) (hook.Reply, err
 		r.Notes = append(r.Notes, note)
 	}
 	return r, nil
+}
+
+// fields returns the fields of an answer. If one of them has two values, the answer is invalid, and
+// the plugin would be skipped. So that no refusal is lost, such an answer refuses if one of its
+// actions is stop.
+func fields(answer wire.Result) (hook.Object, error) {
+	if o := answer.Fields; o != nil {
+		return o, nil
+	}
+	if answer.Ambiguous == nil {
+		return nil, hook.Failure(hook.Garbled, fmt.Errorf("the result is not an object: %.80q", answer.JSON))
+	}
+	for c := rawjson.Fields(answer.JSON, 0); c.Next(); {
+		if action, _ := rawjson.Unquote(answer.JSON[c.Value.Start:c.Value.End]); c.Name == "action" && action == actionStop {
+			o, err := rawjson.Parse(answer.JSON)
+			return o.With(hook.Field{Name: "action", Value: rawjson.String(actionStop)}, hook.Field{Name: "success", Value: json.RawMessage("false")}), err
+		}
+	}
+	return nil, dialect.Unambiguous(answer)
 }
 
 // stringFields returns those of the named fields that are strings.
@@ -224,14 +246,11 @@ func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 
 // inString parses the JSON object that a plugin sent in a string.
 func inString(text []byte) (hook.Object, error) {
-	object, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
-	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
-		return nil, deep
-	}
-	if err != nil {
+	object, err := rawjson.ParseForeign(text)
+	if _, ok := errors.AsType[*rawjson.SyntaxError](err); ok {
 		return nil, errors.New("not a JSON object in a string")
 	}
-	return object, nil
+	return object, err
 }
 
 // blockTool returns the result of a tool that a plugin stopped: docs/protocols/scaffold.md, row

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,33 @@ func TestAResultThatIsNotAnObjectIsGarbled(t *testing.T) {
 	tr := translationOf("post_user_input")
 	for _, result := range []string{`[]`, `"text"`, `7`, `true`} {
 		if _, err := tr.reply(&hook.Event{Point: tr.point}, plugtest.Result(result)); !errors.Is(err, hook.Garbled) {
+			t.Errorf("%s: %v", result, err)
+		}
+	}
+}
+
+// TestARepeatedActionLosesNoRefusal: an answer with two values for a field refuses if one of its
+// actions is stop, and is garbled otherwise.
+func TestARepeatedActionLosesNoRefusal(t *testing.T) {
+	for _, c := range []struct{ hook, result, set string }{
+		{"pre_tool_execute", `{"action":"stop","result":"no","action":"continue"}`, `{"result":"no","success":false}`},
+		{"pre_tool_execute", `{"action":"continue","action":"stop","success":true}`, `{"result":"{\"blocked\":\"Plugin blocked execution\"}","success":false}`},
+		{"pre_tool_execute", `{"action":"stop","success":false,"success":true}`, `{"result":"{\"blocked\":\"Plugin blocked execution\"}","success":false}`},
+		{"post_user_input", `{"action":"s\u0074op","action":"skip"}`, `{}`},
+		{"pre_tool_execute", `{"action":"stop","result":"no","action":"stop"}`, `{"result":"no","success":false}`},
+	} {
+		r := read(t, c.hook, `{}`, c.result)
+		if got := string(hook.Object(r.Set).JSON()); got != c.set || r.Verdict != hook.Stop {
+			t.Errorf("%s: %s %s, want %s", c.result, r.Verdict, got, c.set)
+		}
+	}
+	r := read(t, "pre_tool_execute", `{}`, `{"action":"stop","action":"continue"}`)
+	if want := `the field "action" has two values: the answer has the action stop, so it refuses`; !slices.Contains(r.Notes, want) {
+		t.Errorf("notes %q", r.Notes)
+	}
+	for _, result := range []string{`{"action":"continue","action":"deny"}`, `{"arguments":"{}","arguments":"{\"a\":1}"}`} {
+		tr := translationOf("pre_tool_execute")
+		if _, err := tr.reply(&hook.Event{Point: tr.point}, plugtest.Result(result)); !errors.Is(err, hook.Garbled) || !strings.Contains(err.Error(), "has two values") {
 			t.Errorf("%s: %v", result, err)
 		}
 	}

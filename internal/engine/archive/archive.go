@@ -102,9 +102,9 @@ func (w *Writer) Close() error {
 	return errors.Join(w.put(manifestName, text), w.tar.Close(), w.zip.Close())
 }
 
-// Read reads an archive to its end and checks everything. It calls each with every file before it
-// reads the manifest, which comes last. So the files that each has received can be trusted only if
-// Read returns no error.
+// Read reads an archive to its end and checks everything. It passes every file to the function each
+// before it reads the manifest, which comes last. So these files can be trusted only if Read
+// returns no error.
 func Read(r io.Reader, each func(stream, name string, data []byte) error) (*Summary, error) {
 	zip, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
 	if err != nil {

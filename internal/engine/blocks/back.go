@@ -126,8 +126,8 @@ func (m *repairer) putBack() ([]string, error) {
 	return changed, nil
 }
 
-// putBackTo returns the messages that one block has lost since it was copied. If the server has not
-// cut it off, it is repaired as other blocks are, and needs no second copy.
+// putBackTo puts back the messages that one block has lost since it was copied. If the server has
+// not cut the block off, it is repaired as other blocks are, and needs no second copy.
 func (m *repairer) putBackTo(p place, r *Report, f *Finding) error {
 	kept := filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))
 	same, err := begins(p.block(f.Block), kept)

@@ -23,8 +23,8 @@ import (
 // millisecond to a second.
 const copyTries = 12
 
-// Copy reads the files of all streams, also while a server uses them, and calls each with the files
-// that a store needs.
+// Copy reads the files of all streams, also while a server uses them, and passes the files that a
+// store needs to the function each.
 //
 // It reads blocks in the order of their numbers. The server only appends to a block or replaces it
 // as a whole, and a deletion is a record in a later block. So the copy is the stream at one moment.

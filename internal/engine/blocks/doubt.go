@@ -8,7 +8,7 @@ package blocks
 // a wrong number: it silently cuts off the block, treats its messages as deleted, or counts up to
 // the number until the memory is used up. Damage in the rest of a record is harmless until the
 // record is read. The check that runs beside that server hashes the records and finds such damage.
-// So nothing is hashed here.
+// So only a block that looks wrong is hashed here.
 func (p place) doubtful(before, now *sealedStream) bool {
 	if p.readable() != nil {
 		return false // the start reports it

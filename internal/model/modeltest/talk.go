@@ -15,11 +15,11 @@ type Result struct {
 
 // places says which objects in a request are results of tool calls, for each format.
 var places = map[Format]struct {
-	// An object is a result if its field kind has the value is. If is is "", the object in the
-	// field kind is the result.
-	kind, is string
-	id       string
-	text     string
+	// An object is a result if its field with the name kind has this value. If value is "", the
+	// object in that field is the result.
+	kind, value string
+	id          string
+	text        string
 }{
 	Messages:        {"type", "tool_result", "tool_use_id", "content"},
 	ChatCompletions: {"role", "tool", "tool_call_id", "content"},
@@ -32,9 +32,9 @@ func (r Request) Results() []Result {
 	place := places[r.Format]
 	var results []Result
 	r.walk(func(o map[string]any) {
-		if place.is == "" {
+		if place.value == "" {
 			o, _ = o[place.kind].(map[string]any)
-		} else if o[place.kind] != place.is {
+		} else if o[place.kind] != place.value {
 			o = nil
 		}
 		if o == nil {

@@ -554,8 +554,56 @@ def _check(schema: dict[str, Any], value: Any, strict: bool = False) -> None:
 # --- JSON, texts ------------------------------------------------------------------------------------------------------
 
 
+class _Huge(float):
+    """A number that is too large for Python. It counts as infinite, and is sent back as it came.
+
+    If such a number were an error, a guard would not be asked about an event with one.
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> _Huge:
+        huge = super().__new__(cls, "-inf" if text.startswith("-") else "inf")
+        huge.text = text
+        return huge
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (self.text,)  # for copies
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return value if value - value == 0 else _Huge(text)
+
+
+def _int(text: str) -> float:
+    return int(text) if len(text) <= 4300 else _Huge(text)  # Python converts that many digits
+
+
+def _marked(value: Any, numbers: dict[str, str]) -> Any:
+    """Returns a value with a mark for each huge number, and adds the JSON of both to numbers."""
+    if isinstance(value, dict):
+        return {key: _marked(item, numbers) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_marked(item, numbers) for item in value]
+    if isinstance(value, _Huge):
+        mark = os.urandom(16).hex()
+        numbers[f'"{mark}"'] = value.text
+        return mark
+    return value
+
+
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        if "Out of range" not in str(error):
+            raise
+    numbers: dict[str, str] = {}
+    text = json.dumps(_marked(value, numbers), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for mark, number in numbers.items():
+        text = text.replace(mark, number)
+    return text
 
 
 def _text(value: Any) -> str:
@@ -566,9 +614,29 @@ def _text(value: Any) -> str:
 def _load(data: bytes | str) -> Any:
     """Decodes JSON from a host. Raises ValueError if it is invalid or nested too deep."""
     try:
-        return json.loads(data)
+        return _decode(data)
+    except RecursionError:
+        usual = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(_MOST_LEVELS)
+        return _decode(data)
     except RecursionError:
         raise ValueError("nested too deep") from None
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+# The host's payloads have at most 2,000 levels. Python needs some for the functions that are running, too.
+_MOST_LEVELS = 5000
+
+
+def _decode(data: bytes | str) -> Any:
+    try:
+        return json.loads(data, parse_float=_float)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an int with too many digits
+        return json.loads(data, parse_float=_float, parse_int=_int)
 
 
 def _matches(pattern: str, subject: str) -> bool:
@@ -1843,7 +1911,7 @@ def _arguments(value: Any) -> Any:
         return {} if value is None else value
     try:
         return _load(value)
-    except ValueError:
+    except json.JSONDecodeError:  # any other error fails the call: a guard must not miss its arguments
         return value
 
 

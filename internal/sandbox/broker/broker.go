@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,9 +121,7 @@ func New(o Options) *Broker {
 	if b.refused == nil {
 		b.refused = func(netip.AddrPort) string { return "" }
 	}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
-	}
+	b.log = cmp.Or(b.log, slog.New(slog.DiscardHandler))
 	if b.take = o.Take; b.take == nil {
 		b.take = func(int) error { return nil }
 	}

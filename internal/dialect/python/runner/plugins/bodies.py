@@ -8,7 +8,7 @@ from typing import Any
 from .loader import LoadedPlugin
 from .models import ToolCall, ToolResult
 from .threads import StoppedError
-from .wire import encode
+from .wire import Huge, encode
 
 
 def arguments(params: dict[str, Any]) -> list[Any]:
@@ -36,7 +36,7 @@ def unencodable(value: Any, name: str) -> str:
             return f"{name} has a key of type {type(odd[0]).__name__}, which JSON does not have"
     elif isinstance(value, (list, tuple)):
         parts = [(item, f"{name}[{number}]") for number, item in enumerate(value)]
-    elif isinstance(value, float) and value - value != 0:
+    elif isinstance(value, float) and value - value != 0 and not isinstance(value, Huge):
         return f"{name} is {value}, which JSON does not have"
     elif isinstance(value, (str, int, float, type(None))):
         return ""

@@ -192,7 +192,7 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
         stand_ins = {name: _stand_in for name in unknown_hooks(ast.parse(source))}
         module.__dict__.update(stand_ins)
         exec(code, module.__dict__)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:  # the event loop would swallow the others, and the host wait for an answer
         failed = fault(error, path)
         # Another name may be a decorator that the file defines further below.
         missed = [name for name in stand_ins if module.__dict__.get(name) is _stand_in and nearest(name, decorators.HOOKS)]

@@ -184,7 +184,7 @@ class Runner:
 
     def _validate(self, params: dict[str, Any]) -> dict[str, Any]:
         def load(path: Path) -> LoadedPlugin:
-            plugin = load_plugin_from_source(params["content"], path)
+            plugin = load_plugin_from_source(_source(params), path)
             discard(plugin.module)
             return plugin
 
@@ -193,7 +193,7 @@ class Runner:
     def _inspect(self, params: dict[str, Any]) -> dict[str, Any]:
         from .inspection import inspect_plugin_source  # most interpreters never need it
 
-        return self._opened(lambda path: inspect_plugin_source(params["content"], path), _path(params))
+        return self._opened(lambda path: inspect_plugin_source(_source(params), path), _path(params))
 
     def _opened(self, load: Callable[[Path], LoadedPlugin], path: str | Path) -> dict[str, Any]:
         """Load a plugin and describe it. Its output is marked with the name of its file."""
@@ -258,6 +258,11 @@ def _path(params: dict[str, Any]) -> Path:
     if not isinstance(name, str) or Path(name).name != name:
         raise WireError(wire.LOAD_FAILED, f"Invalid plugin name: {name!r}")
     return default_dir() / f"{name}.py"
+
+
+def _source(params: dict[str, Any]) -> bytes:
+    """Return a draft as its file would have it: Python understands a mark at the beginning of a file, but not of a text."""
+    return params["content"].encode()
 
 
 def main() -> None:

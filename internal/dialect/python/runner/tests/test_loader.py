@@ -251,6 +251,7 @@ class LoaderTest(PluginCase):
 
     def test_a_plugin_that_exits_is_refused(self):
         self.assertEqual(str(self.fault("raise SystemExit(3)")), "SystemExit: 3")
+        self.assertEqual(str(self.fault("import asyncio\nraise asyncio.CancelledError('x')")), "CancelledError: x")
 
     def test_a_file_that_is_not_text_is_refused(self):
         path = self.write("sample", "")

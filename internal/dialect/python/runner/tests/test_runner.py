@@ -61,6 +61,11 @@ class RunnerTest(HostCase):
         self.assertEqual(described["metadata"], {"api": "1.0", "name": "test_plugin"})
         self.assertEqual(os.listdir(self.dir), [])
 
+    def test_validate_reads_code_as_a_file(self):
+        for method in ("validate", "inspect"):
+            described = self.host.ask(method, name="x", content="\ufeff@on_begin\nasync def init(ctx): pass")
+            self.assertEqual(described["hooks"], ["on_begin"])
+
     def test_validate_takes_the_name_of_any_file(self):
         for method in ("validate", "inspect"):
             described = self.host.ask(method, name="my.plugin v2", content="@on_begin\nasync def init(ctx): pass")

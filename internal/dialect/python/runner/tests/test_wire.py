@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import unittest
 
 from plugins import wire
@@ -27,6 +28,16 @@ class WireTest(unittest.TestCase):
         for value in (object(), float("nan"), loop, {("a",): 1}):
             with self.subTest(type(value)), self.assertRaises((TypeError, ValueError)):
                 wire.encode(value)
+
+    def test_a_number_that_is_too_large_comes_back_as_it_came(self):
+        digits = "9" * 5000
+        line = '{"a":[1e400,-1E+999],"b":%s,"c":-%s,"d":1,"e":"\\ud800","f":1.5}' % (digits, digits)
+        got = wire.decode(line.encode())
+        self.assertEqual([got["a"][0] > 0, got["a"][1] < 0, got["b"] > 1, got["d"], got["f"]], [True, True, True, 1, 1.5])
+        self.assertEqual(wire.encode(copy.deepcopy(got)).decode(), line)
+        self.assertIn("inf", str(got))  # str of an int with so many digits is an error
+        with self.assertRaises(ValueError):
+            wire.encode([got, float("nan")])
 
     def test_the_id_of_a_message_that_cannot_be_decoded(self):
         for line, ident in (

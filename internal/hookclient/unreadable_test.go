@@ -1,0 +1,67 @@
+package hookclient
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+)
+
+// TestUnreadableEvents: an event that cannot be read is refused if a plugin must agree to events of
+// its name, which may be in the event itself, or if it is odd. Without a name it is logged.
+func TestUnreadableEvents(t *testing.T) {
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	for _, c := range []struct {
+		event, data string
+		refused     bool
+		logged      string
+	}{
+		{"PreToolUse", `{"hook_event_name":`, true, `"event":"PreToolUse","what":"denied"`},
+		{"", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_name":"Read"}`, true, `"event":"PreToolUse","what":"denied"`},
+		{"", `{"hook_event_name":"PreToolUse"}`, true, "has no name of a tool"},
+		{"UserPromptSubmit", `{"hook_event_name":`, false, `"what":"no_opinion"`},
+		{"UserPromptSubmit", `{"prompt":"x","a":` + deep + `}`, true, "nested deeper than the limit"},
+		{"UserPromptSubmit", `{"prompt":"x","prompt":"y"}`, true, "two values"},
+		{"", `{"hook_event_name":"Notification","a":1,"a":2}`, false, ""},
+		{"", `{"hook_event_name":`, false, `"what":"no_opinion"`},
+		{"", `{"tool_name":"Bash"}`, false, "the event does not say its name"},
+	} {
+		home := t.TempDir()
+		state := filepath.Join(home, ".local", "state", "patchbay")
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(state, "closed-points.json"), []byte(`{"version":1,"points":{"tool.before":["guard"]}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		Run(t.Context(), Options{Agent: codehook.Claude, Event: c.event, In: strings.NewReader(c.data), Out: &out, Err: &out,
+			Environ: []string{"HOME=" + home}, Dir: home})
+		if refused := strings.Contains(out.String(), `"deny"`) || strings.Contains(out.String(), `"block"`); refused != c.refused {
+			t.Errorf("%s %s: answer %q", c.event, c.data, out.String())
+		}
+		log, err := os.ReadFile(filepath.Join(state, "hook.log"))
+		if c.logged == "" != os.IsNotExist(err) || !strings.Contains(string(log), c.logged) {
+			t.Errorf("%s %s: log %q, %v", c.event, c.data, log, err)
+		}
+	}
+}
+
+// TestEventsOfASwitchedOffHookAreLogged: those that a plugin could have refused.
+func TestEventsOfASwitchedOffHookAreLogged(t *testing.T) {
+	home := t.TempDir()
+	for _, data := range []string{`{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, `{"hook_event_name":"SessionEnd"}`} {
+		var out strings.Builder
+		Run(t.Context(), Options{Agent: codehook.Claude, In: strings.NewReader(data), Out: &out, Err: &out,
+			Environ: []string{"HOME=" + home, Switch + "=off"}, Dir: home})
+		if out.Len() > 0 {
+			t.Errorf("%s: answer %q", data, out.String())
+		}
+	}
+	entries, err := ReadLog(filepath.Join(home, ".local", "state", "patchbay"))
+	if err != nil || len(entries) != 1 || entries[0].Event != "PreToolUse" || entries[0].Why != "PATCHBAY_HOOK is off" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
