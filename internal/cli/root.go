@@ -117,19 +117,14 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 }
 
 // unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
-// others. The fix names the commands that users also call so, the commands below subcommands that
-// have this name, and the flags without a value that have it. If there are none, it suggests a
+// others. The fix names the commands that users also call so, and the commands below subcommands
+// that have this name, or else a flag without a value that has it. If there is none, it suggests a
 // similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
 	mean := func(c *cobra.Command, flag string) { meant = append(meant, "`"+c.CommandPath()+flag+"`") }
 	if slices.Contains(cmd.SuggestFor, word) {
 		mean(cmd, "")
-	}
-	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
-		if f := c.Flags().Lookup(word); f != nil && f.NoOptDefVal != "" { // it needs no value
-			mean(c, " --"+word)
-		}
 	}
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {
@@ -140,9 +135,14 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 			mean(c, "")
 		}
 		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() && sub.Name() == word {
+			if sub.IsAvailableCommand() && (sub.Name() == word || slices.Contains(sub.SuggestFor, word)) {
 				mean(sub, "")
 			}
+		}
+	}
+	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+		if f := c.Flags().Lookup(word); len(meant) == 0 && f != nil && f.NoOptDefVal != "" { // it needs no value
+			mean(c, " --"+word)
 		}
 	}
 	fix := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
