@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -98,5 +99,15 @@ func TestCleanJSON(t *testing.T) {
 		if got := h.CleanJSON([]byte(data)); string(got) != want {
 			t.Errorf("%s: %s, want %s", data, got, want)
 		}
+	}
+}
+
+// TestCleanWithoutSecrets: an event is not copied only to find out that it has no secret.
+func TestCleanWithoutSecrets(t *testing.T) {
+	h := Hidden{Texts: []string{"planted/key+1==", "hush-hush"}}
+	data := []byte(`{"text":"` + strings.Repeat("The quick brown fox jumps over the lazy dog. ", 50) + `","a":["hush","a line"]}`)
+	h.CleanJSON(data)
+	if n := testing.AllocsPerRun(10, func() { h.CleanJSON(data); h.Clean("the plugin has ended") }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
