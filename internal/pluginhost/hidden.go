@@ -128,7 +128,7 @@ func (h *Hidden) prepare() {
 	}
 	// The longest first: of two secrets, one may begin with the other.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-	var pairs []string
+	pairs := []string{HiddenText, HiddenText} // a text may be cleaned twice, and "secret" may be a secret
 	for _, form := range slices.Compact(forms) {
 		pairs = append(pairs, form, HiddenText)
 		h.begins.add(form)

@@ -86,6 +86,15 @@ func TestClean(t *testing.T) {
 	}
 }
 
+// TestCleanTwice: lines of a log are cleaned when they are written, and again when they are read.
+func TestCleanTwice(t *testing.T) {
+	h := Hidden{Texts: []string{"secret"}}
+	once := h.Clean("the secret")
+	if twice := h.Clean(once); once != "the [secret]" || twice != once {
+		t.Errorf("%s, then %s", once, twice)
+	}
+}
+
 // TestCleanJSON: secrets are removed from strings, however they are written, and from nothing else.
 func TestCleanJSON(t *testing.T) {
 	h := Hidden{Texts: []string{"tre\"asure", "123456", "short"}}
