@@ -207,8 +207,8 @@ func (s *search) entry(x sighting) *entry {
 	return e
 }
 
-// hasWrongName reports whether a running plugin has a name that is now the name of another plugin's
-// place, or lacks the name that it calls itself, which no other place has any more.
+// hasWrongName reports whether a running plugin needs another name: another plugin's place now has
+// its name, or no other place has the name that it calls itself any more, so it can have that one.
 func (e *entry) hasWrongName(names census) bool {
 	if e.plugin == nil {
 		return false
