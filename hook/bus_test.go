@@ -496,8 +496,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestEncode: a payload that a hook sends on as it came is not copied, unless an earlier hook has
-// changed it, or it is not compact.
+// TestEncode: a compact payload that no hook has changed is sent without a copy.
 func TestEncode(t *testing.T) {
 	const payload = `{"message":"hello"}`
 	var sent [][]byte
