@@ -234,10 +234,10 @@ func (r *roster) at(f dialect.Found) *entry {
 }
 
 // mustReopen reports whether a plugin must be opened again: after [Host.Restart], or if it has
-// another name now. If its files have changed, it must be opened again if it did not work, or if it
-// is a [dialect.Fleeting] one, which has no process. Other plugins handle changes of their files
-// themselves. A plugin that its dialect skipped is tried again each time, because the plugin that
-// took its place may be gone.
+// another name now. A plugin whose files have changed must be opened again if it did not work, or
+// is a [dialect.Fleeting] one, which has no process; the others handle such changes themselves. A
+// plugin that its dialect skipped is tried again each time, because the plugin that took its place
+// may be gone.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || e.renamed() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
