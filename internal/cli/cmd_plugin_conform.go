@@ -32,7 +32,7 @@ type conformFlags struct {
 func newPluginConformCommand(a *app) *cobra.Command {
 	f := &conformFlags{}
 	cmd := &cobra.Command{
-		Use:   "test PATH|NAME | test -- COMMAND [ARG…]",
+		Use:   "test PATH|NAME | -- COMMAND [ARG…]",
 		Short: "Test whether a plugin follows its protocol",
 		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake,
 every hook and tool with values made from its schemas, wrong and huge input,
