@@ -184,7 +184,7 @@ func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Hos
 	report, err := conformance.Run(ctx, target, opts)
 	view.clear()
 	if errors.Is(err, conformance.ErrNoCheck) {
-		return usage("`patchbay plugin test --list --dialect "+target.Dialect+"` lists them", "--only: %w", err)
+		return usage("`patchbay plugin test --list --dialect "+target.Dialect+"` lists the checks", "--only: %w", err)
 	}
 	if err != nil {
 		return err
