@@ -10,7 +10,8 @@ import (
 )
 
 // TestUnreadableEvents: an event that cannot be read is refused if a plugin must agree to events of
-// its name, which may be in the event itself, or if it is odd. Without a name it is logged.
+// its name, or if it is nested too deep or repeats a field. The name is that of the command line,
+// or the one in the event. Without a name the event is only logged.
 func TestUnreadableEvents(t *testing.T) {
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	for _, c := range []struct {

@@ -97,8 +97,8 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 	return r
 }
 
-// reconfigure restarts a plugin with its current config. If a refresh opens the plugin again
-// meanwhile, with the config of before, the plugin that it opened is restarted.
+// reconfigure restarts a plugin with its current config. If a refresh meanwhile opens the plugin
+// again with the old config, reconfigure restarts the newly opened one.
 func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 	ctx, cancel := h.life()
 	defer cancel()
