@@ -58,7 +58,7 @@ func (s *setup) secretTexts() []string {
 	texts := append(s.secrets.Values(), all.Values()...)
 	texts = append(texts, s.config.Server.Token.Reveal())
 	for _, v := range s.Environ {
-		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Looks(name) {
+		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Looks(name, value) {
 			texts = append(texts, value)
 		}
 	}
@@ -71,7 +71,7 @@ func (s *setup) secretTexts() []string {
 			texts = append(texts, s.parts(text)...)
 		}
 		for name, text := range m.Env {
-			if secretenv.Looks(name) {
+			if secretenv.Looks(name, text) {
 				texts = append(texts, s.parts(text)...)
 			}
 		}

@@ -39,9 +39,14 @@ func Without(environ []string) []string {
 // secretParts are the parts of a variable's name that mark its value as secret.
 var secretParts = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
-// Looks reports whether a variable's name suggests that its value is secret and must not be shown.
-func Looks(name string) bool {
+// Looks reports whether a variable's name suggests that its value is secret and must not be shown. A
+// number in a variable such as MAX_TOKENS is a limit: without it, that number would be missing in
+// every log.
+func Looks(name, value string) bool {
 	name = strings.ToUpper(name)
+	if strings.HasSuffix(name, "TOKENS") && strings.Trim(value, "0123456789") == "" {
+		return false
+	}
 	return slices.Contains(keys, name) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
 }
 
