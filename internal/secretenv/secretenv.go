@@ -39,9 +39,9 @@ func Without(environ []string) []string {
 // secretParts are the parts of a variable's name that mark its value as secret.
 var secretParts = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
-// Looks reports whether a variable's name suggests that its value is secret and must not be shown. A
-// number in a variable such as MAX_TOKENS is a limit: without it, that number would be missing in
-// every log.
+// Looks reports whether a variable's name suggests that its value is secret and must not be shown.
+// A number in a variable such as MAX_TOKENS is a limit, and no secret: removing secrets from logs
+// would remove that number everywhere.
 func Looks(name, value string) bool {
 	name = strings.ToUpper(name)
 	if strings.HasSuffix(name, "TOKENS") && strings.Trim(value, "0123456789") == "" {
