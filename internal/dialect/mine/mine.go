@@ -100,7 +100,7 @@ func describe(dir string, env dialect.Env) dialect.Found {
 	case dialect.LeadsNowhere(dir):
 		err = dialect.WithFix(err, dialect.DeadLink)
 	case errors.Is(err, fs.ErrNotExist):
-		err = dialect.WithFix(err, dialect.MissingManifest(manifestFile))
+		err = dialect.WithFix(err, dialect.MissingManifest(dir, manifestFile))
 	}
 	if err != nil {
 		f.State, f.Err = dialect.Broken, err
