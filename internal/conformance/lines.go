@@ -236,12 +236,13 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	defer d.mu.Unlock()
 	wait := d.waiting[string(id)]
 	if wait == nil {
+		if refusesLine && d.garbled.Load() {
+			d.b.seen.note(sawID, "an answer to an invalid line with the id %s in place of null: %s", shown(id), shown(text))
+			return
+		}
 		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
 		if d.last != nil && bytes.Equal(text, d.last) {
 			return // a second copy of an answer that did not arrive together with the first
-		}
-		if refusesLine && d.garbled.Load() {
-			return // the answer to an invalid line, which should have the id null
 		}
 		if id, wait = d.meant(id); wait == nil {
 			return
