@@ -78,8 +78,9 @@ func (c *scripted) UseModel(name string) error {
 	return err
 }
 
-func (c *scripted) Model() model.Info        { return c.info }
-func (c *scripted) History() []model.Message { return c.past }
+func (c *scripted) Model() model.Info              { return c.info }
+func (c *scripted) Estimate(m []model.Message) int { return 2000 + model.Estimate(m) }
+func (c *scripted) History() []model.Message       { return c.past }
 
 func (c *scripted) Plugins() []PluginRow {
 	c.mu.Lock()
