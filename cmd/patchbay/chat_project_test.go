@@ -49,7 +49,7 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	term := open()
 	term.shows("has 1 plugin:", "shout scaffold", "may do everything that you may", "+ .patchbay/plugins/shout", "[y/N]")
 	term.keys("n", "Enter")
-	term.shows("you are not asked again unless they change", "from the project: AGENTS.md, 1 prompt", "you said no to them")
+	term.shows("you are not asked again unless they change", "If you change your mind: patchbay project trust", "from the project: AGENTS.md, 1 prompt", "you said no to them")
 	term.keys("/rev")
 	term.shows("/review", "Look at $ARGUMENTS closely.")
 	term.keys("iew main.go", "Enter")
@@ -63,8 +63,9 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	}
 
 	term = open()
-	if screen := term.shows("from the project: AGENTS.md, 1 prompt"); strings.Contains(screen, "[y/N]") {
-		t.Errorf("asked again:\n%s", screen)
+	screen := term.shows("from the project: AGENTS.md, 1 prompt", "you said no to them")
+	if strings.Contains(screen, "[y/N]") || strings.Contains(screen, "! the project's plugins") {
+		t.Errorf("asked or warned again:\n%s", screen)
 	}
 	term.keys("C-d")
 	term.ended()

@@ -35,7 +35,7 @@ func (a *app) askProject(ctx context.Context) error {
 		return err
 	}
 	if !isYes(answer) {
-		a.sayf("They do not run, and you are not asked again unless they change.\n\n")
+		a.sayf("They do not run, and you are not asked again unless they change.\nIf you change your mind: patchbay project trust\n\n")
 		return staged.Decline()
 	}
 	if err := staged.Trust(view.capabilities()); err != nil {
@@ -125,7 +125,10 @@ func (c *conversation) banner() []tui.BannerLine {
 	if status.State == projectfiles.Trusted {
 		used = append(used, render.Count(len(pluginhost.PluginsIn(status.Copy, nil)), "plugin"))
 	}
-	if problem, fix := pluginhost.ProjectProblem(status); problem != "" {
+	switch problem, fix := pluginhost.ProjectProblem(status); {
+	case status.State == projectfiles.Declined:
+		lines = append(lines, tui.BannerLine{Text: problem}) // the user decided: no warning
+	case problem != "":
 		warn(problem + "\n" + fix)
 	}
 	if len(used) > 0 {
