@@ -28,9 +28,9 @@ func TestTurn(t *testing.T) {
 	})
 	t.Run("a reply is being answered even if all of it that arrived has been printed", func(t *testing.T) {
 		drive(t, func(d *driver) {
-			d.enter("essay")
+			d.enter("burst")
 			d.advance(time.Second)
-			d.wantPrinted("essay line 060")
+			d.wantPrinted("burst line 059")
 			d.wantLive("answering")
 		})
 	})
