@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +119,12 @@ func (c *conversation) banner() []tui.BannerLine {
 	prompts, problems := store.Prompts(root, tui.Reserved)
 	if n := len(prompts); n > 0 {
 		used = append(used, render.Count(n, "prompt"))
+	}
+	config, err := pluginConfigOf(projectRef{root: root, store: store}, c.core.Dirs)
+	if err != nil {
+		warn(err.Error())
+	} else if len(config) > 0 {
+		used = append(used, "config of "+strings.Join(slices.Sorted(maps.Keys(config)), ", "))
 	}
 	if len(problems) > 0 {
 		warn(render.Count(len(problems), "prompt") + " of the project cannot be used: `patchbay project status` says why")
