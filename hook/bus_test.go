@@ -162,7 +162,7 @@ func TestFirst(t *testing.T) {
 			t.Errorf("got %s %s by %s, asked %s", out.Verdict, got, out.By, asked(out))
 		}
 	})
-	t.Run("a refusal is a refusal, and sets nothing", func(t *testing.T) {
+	t.Run("a refusal ends the event, and sets no fields", func(t *testing.T) {
 		out := fire(t, ToolResolve, `{"tool":"t"}`,
 			answer("a", ToolResolve, Reply{Verdict: Deny, Reason: "not that tool", Set: set("result", "a")}),
 			answer("b", ToolResolve, Reply{Verdict: Stop, Set: set("result", "b")}))
@@ -496,8 +496,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestEncode: a payload that a hook sends on as it came is not copied, unless an earlier hook has
-// changed it, or it is not compact.
+// TestEncode: a compact payload that no hook has changed is sent without a copy.
 func TestEncode(t *testing.T) {
 	const payload = `{"message":"hello"}`
 	var sent [][]byte

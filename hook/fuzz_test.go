@@ -29,7 +29,7 @@ func FuzzMerge(tf *testing.F) {
 		}
 		same := rawjson.Equal(a, b)
 		if same != rawjson.Equal(b, a) || !rawjson.Equal(a, a) {
-			t.Errorf("%s and %s: it depends on the order", a, b)
+			t.Errorf("whether %s and %s are equal depends on their order", a, b)
 		}
 		changes := diffObjects(Object{{Name: "x", Value: a}}, Object{{Name: "x", Value: b}})
 		if same != (len(changes) == 0) || len(changes) > mostChanges {

@@ -102,7 +102,7 @@ func (o *Outcome) failedStep() *Step {
 }
 
 // Began returns when the first hook was called, or the zero time if none was. At a Notify point the
-// first call may be any of the steps.
+// earliest step need not be the first of the list.
 func (o *Outcome) Began() time.Time {
 	var first time.Time
 	for i := range o.Steps {

@@ -38,13 +38,13 @@ type Backend struct {
 // Sources manages the plugins that are source text: those of the python dialect. Names have been
 // checked against the pattern of the dialect.
 type Sources interface {
-	List(ctx context.Context) ([]Source, error)                              // without Content
-	Get(ctx context.Context, name string) (Source, error)                    // ErrNoPlugin
-	Save(ctx context.Context, name, content string) (path string, err error) // *InvalidCodeError
-	Delete(ctx context.Context, name string) error                           // ErrNoPlugin
-	Reload(ctx context.Context, name string) (Source, error)                 // ErrNoPlugin, *InvalidCodeError
-	Validate(ctx context.Context, name, content string) (Source, error)      // *InvalidCodeError
-	Parse(ctx context.Context, content string) (SourceCheck, error)          // never runs the code; *UnavailableError
+	List(ctx context.Context) ([]Source, error)                         // without Content
+	Get(ctx context.Context, name string) (Source, error)               // ErrNoPlugin
+	Save(ctx context.Context, name, content string) (Source, error)     // *InvalidCodeError
+	Delete(ctx context.Context, name string) error                      // ErrNoPlugin
+	Reload(ctx context.Context, name string) (Source, error)            // ErrNoPlugin, *InvalidCodeError
+	Validate(ctx context.Context, name, content string) (Source, error) // *InvalidCodeError
+	Parse(ctx context.Context, content string) (SourceCheck, error)     // never runs the code; *UnavailableError
 }
 
 // A SourceCheck says whether a text could be a plugin, as far as that is known without running it.
@@ -63,6 +63,9 @@ type Source struct {
 	Metadata json.RawMessage // an object; nil: {}
 	Content  string
 	Error    string // why it does not load; "": it loads
+
+	// Only of code that was checked or saved:
+	Warnings []string // what in it has no effect, or could not be checked
 }
 
 // Features reads and sets the flags that switch parts of the daemon on and off.

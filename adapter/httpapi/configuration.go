@@ -27,7 +27,7 @@ type ConfigRequest struct {
 type ConfigChange struct {
 	Set    string          `json:"set" enum:"enabled,priority,config,connect,disconnect" doc:"What to change. Nothing else in the file can be changed." example:"priority"`
 	Plugin string          `json:"plugin" minLength:"1" maxLength:"256" doc:"The plugin's name, or DIALECT:NAME if plugins of two dialects have this name." example:"words"`
-	Value  json.RawMessage `json:"value,omitempty" doc:"For enabled, true or false. For priority, a whole number, or null for the plugin's own priority. For config, an object with the whole config. In a config, a value that was shown as … is not changed." example:"500"`
+	Value  json.RawMessage `json:"value,omitempty" doc:"For enabled, true or false. For priority, a whole number, or null for the plugin's own priority. For config, an object with the whole config. In a config, … stands for a secret: send such a value as it was shown, and it is not changed." example:"500"`
 	Hook   string          `json:"hook,omitempty" maxLength:"256" doc:"For connect and disconnect: the plugin's hook, by its own name." example:"pre_tool_execute"`
 	Point  string          `json:"point,omitempty" maxLength:"256" doc:"For connect and disconnect: the point." example:"command.before"`
 }

@@ -89,12 +89,12 @@ func (f *fakeSources) Get(_ context.Context, name string) (Source, error) {
 	return s, nil
 }
 
-func (f *fakeSources) Save(_ context.Context, name, content string) (string, error) {
+func (f *fakeSources) Save(_ context.Context, name, content string) (Source, error) {
 	s, err := f.parse(name, content)
 	if err == nil {
 		f.put(s)
 	}
-	return s.Path, err
+	return s, err
 }
 
 func (f *fakeSources) Delete(ctx context.Context, name string) error {

@@ -30,8 +30,8 @@ type sessionUpdate struct {
 }
 
 type sessionList struct {
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"The largest number of sessions, the newest first. Without limit and after: all sessions."`
-	After string `query:"after" maxLength:"256" doc:"The header Next-Page of the previous page. Without limit: up to 50 sessions."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"The largest number of sessions, the newest first. If neither limit nor after is given, all sessions are listed."`
+	After string `query:"after" maxLength:"256" doc:"The header Next-Page of the previous page. If limit is not given, a page has up to 50 sessions."`
 }
 
 // A sessionPage is a list of sessions, or a part of one. The cursor of the next part is in a

@@ -50,14 +50,16 @@ type sourceDetail struct {
 }
 
 type sourceSaved struct {
-	Name string `json:"name" doc:"Its name." example:"sign"`
-	Path string `json:"path" doc:"Its file." example:"/home/mira/.agent/plugins/sign.py"`
+	Name     string   `json:"name" doc:"Its name." example:"sign"`
+	Path     string   `json:"path" doc:"Its file." example:"/home/mira/.agent/plugins/sign.py"`
+	Warnings []string `json:"warnings,omitempty" doc:"What in the code has no effect; left out if there is nothing." example:"[\"there is no hook on_fnal, so what it decorates handles nothing: did you mean @on_final?\"]"`
 }
 
 type sourceLoaded struct {
 	Name     string          `json:"name" doc:"Its name." example:"sign"`
 	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order." example:"[\"on_final\"]"`
 	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__." example:"{\"api\":\"1.0\",\"name\":\"sign\"}"`
+	Warnings []string        `json:"warnings,omitempty" doc:"What in the code has no effect, or could not be checked; left out if there is nothing." example:"[\"there is no hook on_fnal, so what it decorates handles nothing: did you mean @on_final?\"]"`
 }
 
 type deleted struct {
@@ -128,8 +130,8 @@ func (a *api) saveSource(ctx context.Context, in *sourceText) (*answer[sourceSav
 	if err := a.mayChange(ctx, in.Body.Name); err != nil {
 		return nil, err
 	}
-	path, err := a.Sources.Save(ctx, in.Body.Name, in.Body.Content)
-	return answered(sourceSaved{Name: in.Body.Name, Path: path}, err)
+	s, err := a.Sources.Save(ctx, in.Body.Name, in.Body.Content)
+	return answered(sourceSaved{Name: in.Body.Name, Path: s.Path, Warnings: s.Warnings}, err)
 }
 
 func (a *api) deleteSource(ctx context.Context, in *sourceName) (*answer[deleted], error) {
@@ -187,7 +189,7 @@ func checkName(name string) error {
 }
 
 func (s Source) loaded() sourceLoaded {
-	return sourceLoaded{Name: s.Name, Hooks: orEmpty(s.Hooks), Metadata: s.metadata()}
+	return sourceLoaded{Name: s.Name, Hooks: orEmpty(s.Hooks), Metadata: s.metadata(), Warnings: s.Warnings}
 }
 
 func (s Source) metadata() json.RawMessage {

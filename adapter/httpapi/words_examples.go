@@ -44,8 +44,8 @@ func exampleBodies(doc *huma.OpenAPI) {
 	}
 }
 
-// isProblem reports whether an answer is an error, as most of them that are not 200. That of health
-// is the same as with 200.
+// isProblem reports whether an answer is an error. Most answers with another status than 200 are
+// errors. An answer of health with 503 is not: it has the same form as with 200.
 func isProblem(r *huma.Response) bool {
 	c := r.Content["application/json"]
 	return c != nil && c.Schema != nil && c.Schema.Ref == schemaPrefix+"Problem"

@@ -51,7 +51,7 @@ func addReferred(names map[string]bool, s *huma.Schema, schemas map[string]*huma
 	}
 }
 
-// addTypes adds types to JSON that passes through in answers.
+// addTypes adds types to the fields of answers whose JSON passes through unread.
 func addTypes(schemas map[string]*huma.Schema) {
 	for _, at := range [][2]string{{"Tool", "parameters"}, {"PipelinePoint", "sample"}, {"SourceDetail", "metadata"}, {"SourceLoaded", "metadata"}} {
 		if s := schemas[at[0]]; s != nil {

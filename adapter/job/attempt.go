@@ -231,8 +231,8 @@ func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload an
 }
 
 // ask fires a point at the plugin that h names. If that plugin cannot be called, the error says
-// why. The callers report failures, so the host logs them only as information. It logs the failure
-// of a preflight as a warning, because a failure that is skipped is not reported.
+// why. The callers report failures, so the host logs them only as information. Preflights are the
+// exception: the callers do not report one that failed and was skipped, so the host logs a warning.
 func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
 	if f, ok := host.(Finder); ok {
 		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {

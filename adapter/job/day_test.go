@@ -201,7 +201,7 @@ func (r *rig) live(until time.Time) {
 }
 
 // next returns when something is due next, according to the stored states. settled is false while
-// something is in progress, or if the planner does not yet sleep until the same time.
+// something is in progress, and while the planner does not sleep until that time.
 func (r *rig) next(until time.Time) (next time.Time, settled bool) {
 	states, err := r.store.States(r.t.Context())
 	must(r.t, err)

@@ -3,7 +3,7 @@
 // before each attempt (preflight), with the output of a success (sinks), and when something
 // happened (notify).
 //
-// The package is not a daemon, a command line or a store. Its callers provide those. It knows no
+// The package has no daemon, no command line and no engine: its callers provide them. It knows no
 // plugin protocol: it fires points, as every adapter does. Package notify sends the messages to
 // people.
 //

@@ -43,13 +43,14 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 }
 
 // confirmIrreversible asks before an action that cannot be undone. An empty answer means no.
-// Without a terminal, yes must be set.
+// Without a terminal, yes must be set. The last line of question asks; lines before it show what it
+// is about.
 func (a *app) confirmIrreversible(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !a.InTTY {
-		return usage("add --yes to answer yes", "there is no terminal to ask on: %s", question)
+		return usage("add --yes to answer yes", "there is no terminal to ask on: %s", question[strings.LastIndexByte(question, '\n')+1:])
 	}
 	answer, err := a.ask(ctx, question+" [y/N] ")
 	if err != nil {

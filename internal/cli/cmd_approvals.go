@@ -203,7 +203,7 @@ func (a *app) removeApprovals(which string, gone func(approval.Rule) bool) error
 		return err
 	}
 	if len(removed) == 0 && which != "" {
-		return &problem{kind: kindNotFound, err: fmt.Errorf("no approval of %s is called %q", p.Root, which), fix: "`patchbay approvals list` lists them"}
+		return &problem{kind: kindNotFound, err: fmt.Errorf("no approval of %s is called %q", p.Root, which), fix: "`patchbay approvals list` lists the approvals"}
 	}
 	if a.flags.json {
 		rows := []approvalJSON{}

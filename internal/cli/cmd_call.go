@@ -39,7 +39,7 @@ print its result. --params takes the parameters, a JSON object: the JSON itself,
 			return a.runCall(cmd.Context(), args[0], args[1], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters, `JSON|@FILE|-`: an object, a FILE that contains one, or - for stdin (default {})")
+	cmd.Flags().StringVar(&opts.params, "params", "", "take the parameters, an object, from `JSON|@FILE|-`; - is stdin (default {})")
 	return cmd
 }
 

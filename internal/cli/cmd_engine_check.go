@@ -137,6 +137,6 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 		_, n, _ := s.Totals()
 		lost += n
 	}
-	a.printf("  %s in place, %d lost; the server opens the store\n", render.Count(r.Read.Messages, "message"), lost)
+	a.printf("  %s in place, %d lost; the engine can open the store\n", render.Count(r.Read.Messages, "message"), lost)
 	return nil
 }

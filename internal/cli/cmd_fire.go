@@ -50,7 +50,7 @@ as soon as it is done.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "the payload, `JSON|@FILE|-`: an object, a FILE that contains one, or - for stdin (default {})")
+	f.StringVar(&opts.data, "data", "", "take the payload, an object, from `JSON|@FILE|-`; - is stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
 	f.StringVar(&opts.events, "events", "", "fire the events in `FILE|-`, one JSON object on each line; - is stdin")
 	f.BoolVar(&opts.list, "list", false, "list the points")

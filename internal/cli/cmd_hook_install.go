@@ -35,8 +35,8 @@ begin and end. AGENT is one of
 
 Every other byte of the file stays as it is, and a copy of the old file is kept
 beside it. Installing again changes nothing, or updates the entries. --uninstall
-removes the entries; a file that has not changed since then gets
-its old text back.
+removes the entries; a file that has not changed since the installation gets its
+old text back.
 
 Codex runs only hooks that you have approved. Approve them with /hooks in Codex,
 or install with --trust, which writes the approval for you.`,

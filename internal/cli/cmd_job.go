@@ -320,7 +320,7 @@ func (a *app) completeAgents(context.Context) []cobra.Completion {
 // noJob returns the error for an agent that does not exist, with the name that was probably meant.
 func noJob(err error) error {
 	if n, ok := errors.AsType[*daemon.NoJobError](err); ok {
-		return &problem{kind: kindNotFound, err: err, fix: suggestName(cmp.Or(n.Schedule, n.Agent), n.Known, "`patchbay job list` lists them")}
+		return &problem{kind: kindNotFound, err: err, fix: suggestName(cmp.Or(n.Schedule, n.Agent), n.Known, "`patchbay job list` lists the agents")}
 	}
 	return err
 }

@@ -93,8 +93,8 @@ func (a *app) helpOfPlugin(ctx context.Context, root *cobra.Command, words []str
 }
 
 // commandAt returns the command that words name. If there is none, it returns the command that the
-// first words name, and an error. The error suggests a similar name: a subcommand of that command,
-// or one of others.
+// first words name, and an error. The error suggests a similar name, of a subcommand of that
+// command or from others.
 func commandAt(root *cobra.Command, words []string, others ...string) (*cobra.Command, error) {
 	at, rest, err := root.Find(words)
 	if err == nil && len(rest) == 0 {

@@ -32,7 +32,7 @@ type conformFlags struct {
 func newPluginConformCommand(a *app) *cobra.Command {
 	f := &conformFlags{}
 	cmd := &cobra.Command{
-		Use:   "test PATH|NAME | test -- COMMAND [ARG…]",
+		Use:   "test PATH|NAME | -- COMMAND [ARG…]",
 		Short: "Test whether a plugin follows its protocol",
 		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake,
 every hook and tool with values made from its schemas, wrong and huge input,
@@ -184,7 +184,7 @@ func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Hos
 	report, err := conformance.Run(ctx, target, opts)
 	view.clear()
 	if errors.Is(err, conformance.ErrNoCheck) {
-		return usage("`patchbay plugin test --list --dialect "+target.Dialect+"` lists them", "--only: %w", err)
+		return usage("`patchbay plugin test --list --dialect "+target.Dialect+"` lists the checks", "--only: %w", err)
 	}
 	if err != nil {
 		return err

@@ -118,6 +118,10 @@ func noKnob(p *pluginhost.PluginDetail, key string) error {
 	for _, k := range p.Knobs {
 		keys = append(keys, k.Key)
 	}
+	if p.State == dialect.Broken && p.Error != nil {
+		return withFix(fmt.Errorf("plugin %s: knob %s: %w: the plugin is broken: %s", p.Name, key, pluginhost.ErrNotFound, *p.Error),
+			fmt.Sprintf("`patchbay plugin validate %s` lists everything that is wrong with it", p.Name))
+	}
 	if len(keys) == 0 {
 		return withFix(fmt.Errorf("plugin %s: knob %s: %w: it has no knobs", p.Name, key, pluginhost.ErrNotFound),
 			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
@@ -223,6 +227,10 @@ func knobText(k pluginhost.Knob) string {
 func (a *app) showKnobs(p *pluginhost.PluginDetail, knobs []pluginhost.Knob) error {
 	if a.flags.json {
 		return a.printJSON(knobs)
+	}
+	if len(knobs) == 0 && p.State == dialect.Broken {
+		a.printf("%s is broken, and no knobs of it can be read: `patchbay plugin validate %s` lists what is wrong\n", p.Name, p.Name)
+		return nil
 	}
 	if len(knobs) == 0 {
 		a.printf("%s has no knobs\n", p.Name)

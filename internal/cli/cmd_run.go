@@ -196,8 +196,8 @@ func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, 
 	return w.tell()
 }
 
-// tell returns the program's result as JSON for plugins, and stores the result as they read it in
-// told.
+// tell returns the program's result as JSON for plugins, and stores in told the result that they
+// read from this JSON.
 func (w *wrapped) tell() (json.RawMessage, error) {
 	text, err := rawjson.Marshal(w.ran)
 	if err != nil {

@@ -108,7 +108,7 @@ func (c *conversation) checkPluginNames(ctx context.Context) error {
 	for _, name := range c.plugins {
 		if !slices.Contains(names, name) {
 			return withFix(fmt.Errorf("--plugins: python plugin %s: %w", name, pluginhost.ErrNotFound),
-				suggestName(name, names, "`patchbay plugin list --dialect python` lists them"))
+				suggestName(name, names, "`patchbay plugin list --dialect python` lists the python plugins"))
 		}
 	}
 	return nil

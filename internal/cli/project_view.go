@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -99,7 +100,7 @@ func (a *app) projectConfig(v *projectView, p projectRef) error {
 	}
 	plugins, err := pluginConfigOf(p, dirs)
 	if err != nil {
-		v.Problems = append(v.Problems, projectfiles.Problem{Path: projectConfigFile(p.root), Message: err.Error()})
+		v.Problems = append(v.Problems, mistakesIn(projectConfigFile(p.root), err)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
 		for _, key := range slices.Sorted(maps.Keys(plugins[name])) {
@@ -123,6 +124,21 @@ func pluginConfigOf(p projectRef, dirs config.Dirs) (map[string]map[string]any, 
 
 func projectConfigFile(root string) string {
 	return filepath.Join(root, filepath.FromSlash(config.ProjectFile))
+}
+
+// mistakesIn returns the mistakes in a project's configuration. Their messages do not repeat the
+// path of the file.
+func mistakesIn(file string, err error) []projectfiles.Problem {
+	bad, ok := errors.AsType[*config.Error](err)
+	if !ok {
+		return []projectfiles.Problem{{Path: file, Message: err.Error()}}
+	}
+	var out []projectfiles.Problem
+	for _, p := range bad.Problems {
+		p.File = ""
+		out = append(out, projectfiles.Problem{Path: file, Message: p.String()})
+	}
+	return out
 }
 
 // projectPlugins lists the plugins in the copy.
@@ -301,7 +317,7 @@ func (a *app) printProject(v *projectView) {
 		a.printProjectPlugins(v, true)
 	}
 	for _, p := range v.Problems {
-		a.sayf("\n%s %s: %s\n", o.Paint(render.StyleYellow, "left out:"), a.place(p.Path), render.Line(p.Message))
+		a.sayf("\n%s %s: %s\n", o.Paint(render.StyleYellow, "cannot be used:"), a.place(p.Path), render.Line(p.Message))
 	}
 }
 

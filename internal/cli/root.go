@@ -116,10 +116,10 @@ func refuseArguments(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0], nil)
 }
 
-// unknownCommand returns the error for a word that is neither a subcommand of cmd nor one of
-// others. The fix names the commands that users also call so, and the commands below subcommands
-// that have this name, or else a flag without a value that has it. If there is none, it suggests a
-// similar name.
+// unknownCommand returns the error for a word that is not a subcommand of cmd. others are further
+// names that the word may be, such as those of plugins with commands. The fix suggests the commands
+// for which users also use this word, and the commands of this name below a subcommand. If there is
+// none, it suggests a flag of this name that needs no value, or else the most similar name.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	names, meant := others, []string{}
 	mean := func(c *cobra.Command, flag string) { meant = append(meant, "`"+c.CommandPath()+flag+"`") }

@@ -49,12 +49,12 @@ func (s sources) Get(ctx context.Context, name string) (httpapi.Source, error) {
 	return asSource(one), sourceError(err)
 }
 
-func (s sources) Save(ctx context.Context, name, content string) (string, error) {
+func (s sources) Save(ctx context.Context, name, content string) (httpapi.Source, error) {
 	one, err := pythonfile.Of(s.Host).Save(ctx, name, content)
 	if err == nil {
 		s.post("plugin.saved", "", map[string]string{"name": one.Name, "path": one.Path})
 	}
-	return one.Path, sourceError(err)
+	return asSource(one), sourceError(err)
 }
 
 func (s sources) Delete(ctx context.Context, name string) error {
@@ -88,6 +88,12 @@ func asSource(s pythonfile.Source) httpapi.Source {
 	out := httpapi.Source{Name: s.Name, Path: s.Path, Hooks: s.Hooks, Metadata: s.Metadata, Content: s.Content}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
+	}
+	for _, w := range s.Warnings {
+		out.Warnings = append(out.Warnings, w.Text)
+	}
+	if s.NotRun != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("its code was parsed, but not run: %v", s.NotRun))
 	}
 	return out
 }

@@ -56,7 +56,7 @@ func (c *Core) WriteClosed() {
 	defer c.closed.mu.Unlock()
 	next := c.closedPoints()
 	if err := next.Write(c.Dirs.State); err != nil {
-		c.log.Warn("cannot write the file of closed points", "err", err)
+		c.log.Warn("cannot write closed-points.json, the list of plugins that must agree", "err", err)
 		return
 	}
 	c.closed.last = next

@@ -39,6 +39,24 @@ func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
 	s.works("code that ends interpreters")
 }
 
+// TestCodeWithoutEffectIsAWarning checks that a misspelt decorator is a warning in the answer, and
+// that the answer for other code has only the fields of the protocol.
+func TestCodeWithoutEffectIsAWarning(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	s := newTestHome(t).serve("", Limits{})
+	s.do("POST", "/feature/plugins/enable", "")
+	for _, path := range []string{"/plugin/validate", "/plugin/save"} {
+		misspelt := s.do("POST", path, source(t, "typo", "@on_fnal\nasync def f(ctx, text): return text\n"))
+		if want := "did you mean @on_final?"; misspelt.status != http.StatusOK || !strings.Contains(misspelt.body, `"warnings":[`) || !strings.Contains(misspelt.body, want) {
+			t.Errorf("%s: %d %s, want a warning with %q", path, misspelt.status, misspelt.body, want)
+		}
+		fine := s.do("POST", path, source(t, "fine", "@on_final\nasync def f(ctx, text): return text\n"))
+		if fine.status != http.StatusOK || strings.Contains(fine.body, "warnings") {
+			t.Errorf("%s: %d %s, want no warnings", path, fine.status, fine.body)
+		}
+	}
+}
+
 // TestTheLongestName checks that a name of 64 characters works everywhere, and that a longer one is
 // refused.
 func TestTheLongestName(t *testing.T) {

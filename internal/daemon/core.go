@@ -64,8 +64,8 @@ type Core struct {
 	model   atomic.Pointer[model.Model]   // replaced by [Core.Reload] and [Core.UseModel]
 	faults  faults
 
-	// The secrets that must not be stored: those of the files, and those of the host when it is
-	// open. Plugins can send something before.
+	// The secrets that must not be stored: those of the files, and those of the host as soon as it
+	// is open. Plugins can send something before the host is open.
 	hidden atomic.Pointer[func() *pluginhost.Hidden]
 
 	log   *slog.Logger

@@ -22,9 +22,9 @@ import (
 //
 //	Answer
 //	├─ hostState.isDouble  drops an event of a tool call that came through the hook of another agent too
+//	├─ hostState.turn      the agent's turn is one request
 //	├─ projects.in         the plugins that work in the event's project
 //	├─ isOwnCall           drops a call of our own MCP server, which asks the plugins itself
-//	├─ hostState.turn      the agent's turn is one request
 //	├─ Moment.Fire         fires the points of the event; returns the answer in the agent's format
 //	└─ hostRecords.add     session and traces, which are written after the agent has its answer
 //
@@ -156,8 +156,9 @@ func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 }
 
 // unasked returns the answer for the case that the plugins of a project cannot be asked: the
-// project's configuration is wrong, or they do not start in time. The answer refuses if a plugin
-// must be asked, or if a wrong configuration may say so.
+// project's configuration is wrong, or they do not start in time. The answer is a refusal if a
+// plugin must be asked. It is also one if the configuration is wrong, because a correct one may say
+// that a plugin must be asked.
 func (e *hostEvent) unasked(dir string, err error) *codehook.Result {
 	e.log.Warn("plugins could not be asked", "agent", string(e.Agent), "event", e.Event, "session", e.session, "err", err)
 	r := &codehook.Result{Answer: e.NoOpinion(), Notes: []string{"plugins could not be asked: " + err.Error()}}

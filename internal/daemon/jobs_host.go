@@ -44,8 +44,8 @@ func (h jobHost) connects(point hook.Point) bool {
 }
 
 // plugins returns the plugins for a point, and a function to call when they are no longer in use.
-// If the project's plugins cannot be started, a notification goes to the daemon's own plugins: it
-// may be about just that.
+// If the project's plugins cannot be started, a notification goes to the daemon's own plugins,
+// because it may report this failure.
 func (h jobHost) plugins(ctx context.Context, point hook.Point) (*pluginhost.Host, func(), error) {
 	host, done, err := h.projects.in(ctx, h.dir)
 	if err != nil && point == hook.JobNotify && ctx.Err() == nil {
@@ -177,7 +177,7 @@ func notForThisSystem(plugin string, point hook.Point) *obstacle {
 		severity, effect = pluginhost.SeverityError, "every run is refused"
 	}
 	return &obstacle{severity, fmt.Errorf("plugin %s is not for this system, so %s", plugin, effect),
-		"remove it here, or run the agent on a system that the plugin is for: `patchbay plugin info " + program.Quote(job.PluginDialect+":"+plugin) + "` lists them"}
+		"remove it here, or run the agent on a system that the plugin is for: `patchbay plugin info " + program.Quote(job.PluginDialect+":"+plugin) + "` lists these systems"}
 }
 
 // notFoundFix tells what to do about a plugin that is not installed.

@@ -28,8 +28,8 @@ const (
 // announceWait is how long [Core.AnnounceMCP] waits for a process that looks at its file.
 const announceWait = time.Second
 
-// AnnounceMCP lets hooks of other agents know that this process serves an MCP client, until end is
-// called: they do not call plugins for the tools of our own server, which does that itself.
+// AnnounceMCP tells the hooks of other agents that this process serves an MCP client, until end is
+// called. For a tool of our own server these hooks call no plugins, because the server calls them.
 func (c *Core) AnnounceMCP(o MCPOptions) (end func(), err error) {
 	dir := filepath.Join(c.Dirs.State, ownServers)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

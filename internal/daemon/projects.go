@@ -251,8 +251,8 @@ func (p *projects) hosts() []*pluginhost.Host {
 }
 
 // each calls do with the plugins of every project but the daemon's own, all at once, because one of
-// them may have to wait for a long call. It waits for plugins that are being opened: they were
-// given the settings of before. It logs an error, which leaves these plugins as they were.
+// them may have to wait for a long call. It waits for plugins that are being opened, because these
+// got the old settings. It logs an error, which leaves these plugins as they were.
 func (p *projects) each(what string, do func(*pluginhost.Host) error) {
 	p.mu.Lock()
 	sets := slices.Collect(maps.Values(p.sets))

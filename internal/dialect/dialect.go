@@ -285,8 +285,8 @@ type TurnEnder interface {
 	EndTurn(ctx context.Context)
 }
 
-// A Limited is a dialect that runs at most Most of the plugins that Find lists. Plugins that are
-// disabled, or that do not start, do not count.
+// A Limited is a dialect that runs only a limited number of the plugins that Find lists. Most
+// returns this number. Plugins that are disabled, or that do not start, do not count.
 type Limited interface {
 	Most() int
 }

@@ -116,7 +116,7 @@ const unlisted = "its plugins cannot be listed: "
 // found.
 func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 
-// ReadManifest reads a manifest, a regular file of at most most bytes.
+// ReadManifest reads a manifest. It must be a regular file, and not larger than most bytes.
 func ReadManifest(file string, most int) ([]byte, error) {
 	data, err := plainfile.Read(file, most)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {

@@ -24,9 +24,9 @@
 // [Engine.Bucket], [Engine.Stream] and [Engine.Queue] open what they name, and create it if
 // necessary.
 //
-//	Bucket.Put, Stream.Append, Queue.Put ─► backing.publish ─► link.do ─► attempt, until there is an answer
-//	Stream.Read, Bucket.Values           ─► backing.scan    ─► batch.run, until the end
-//	Stream.Follow, Bucket.Watch          ─► backing.follow  ─► tail.run, until the context ends
+//	Bucket.Put, Stream.Append, Queue.Put ─► backing.publish  ─► link.do ─► attempt, until there is an answer
+//	Stream.Read, Bucket.Values           ─► backing.scanSome ─► batch.run, until the end
+//	Stream.Follow, Bucket.Watch          ─► backing.follow   ─► tail.run, until the context ends
 //
 // # One directory, several processes
 //

@@ -134,29 +134,28 @@ func (c *client) answer(ctx context.Context, data []byte, began time.Time) codeh
 // errLate is the cause of a context whose event was not answered in time.
 var errLate = errors.New("there was no answer in time")
 
-// unreadable returns the answer to an event that cannot be read. The event is refused if its name
-// is known and some plugin must agree to events of that name, or if it is odd.
+// unreadable returns the answer to an event that cannot be read. Without a name, or with a name
+// that has no points, there is no opinion. Otherwise [client.unanswered] decides.
 func (c *client) unreadable(data []byte, why error) codehook.Answer {
 	if c.off {
 		return codehook.NoOpinion(c.Agent)
 	}
 	why = fmt.Errorf("the event cannot be read: %w", why)
-	placeholder := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
-	name := cmp.Or(c.Event, codehook.EventName(data))
-	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: name, Data: placeholder, Dir: c.Dir, Environ: map[string]string{}})
+	m, err := codehook.Placeholder(codehook.Input{Agent: c.Agent, Event: c.Event, Data: data, Dir: c.Dir})
 	switch {
 	case err != nil:
-		c.log(Entry{Event: name, What: NoOpinion, Why: why.Error()})
+		c.log(Entry{Event: c.Event, What: NoOpinion, Why: why.Error()})
 		return codehook.NoOpinion(c.Agent)
 	case len(m.Points()) == 0:
-		return codehook.NoOpinion(c.Agent)
+		return m.NoOpinion()
 	}
 	return c.unanswered(m, why)
 }
 
-// unanswered returns the answer to an event for which no plugin could be called. It refuses the
-// event if some plugin must agree to it, and has no opinion otherwise. It also writes the event to
-// the log.
+// unanswered returns the answer to an event for which no plugin could be called. It refuses an
+// event that can be refused if some plugin must agree to it, or if the event is nested too deep or
+// repeats a field ([codehook.IsOdd]). Otherwise it has no opinion. It also writes the event to the
+// log.
 func (c *client) unanswered(m *codehook.Moment, why error) codehook.Answer {
 	required := c.requiredPlugins(m)
 	if required == "" && codehook.IsOdd(why) {

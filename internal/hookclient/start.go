@@ -22,7 +22,8 @@ const maxDaemonLog = 4 << 20
 
 // startDaemon starts a daemon and waits until it listens. If several processes want a daemon, one
 // starts it; for the others startDaemon returns false at once, and they try to connect again. If
-// another daemon has come meanwhile, the new one notices it, reports that it is ready, and ends.
+// another daemon listens already, the daemon that was just started reports that it is ready, and
+// ends.
 func (c *client) startDaemon(ctx context.Context) (started bool, err error) {
 	program, err := c.program()
 	if err != nil {

@@ -44,8 +44,9 @@ func (s *setup) loadConfigs(user *config.Config) (*pluginConfigs, error) {
 	return g, err
 }
 
-// projectStays reports a project's file that could be read before. A daemon keeps what it had, so
-// that the user's own changes are applied in that project too.
+// projectStays is the warning about a project's file that could be read before and cannot be read
+// now. The daemon keeps the config that it read before, so that other changes, such as those of the
+// user's own file, still apply in that project.
 const projectStays = "the project's config cannot be read again, and stays as it was"
 
 func (s *setup) projectFile() string {

@@ -69,7 +69,7 @@ func (h *Host) findings() []Finding {
 		findings = append(findings, h.examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
-	findings = append(findings, h.examineConnections(now)...) // after the plugins, which are their cause
+	findings = append(findings, h.examineConnections(now)...) // after the findings about plugins, which may be the cause of these
 	findings = append(findings, h.examineProject()...)
 	for _, k := range now.kept {
 		findings = append(findings, k.finding())
@@ -110,7 +110,7 @@ func (h *Host) examine(e *entry) []Finding {
 	named := func(p dialect.Problem) bool { return strings.Contains(p.Message, "it calls itself") }
 	if e.plugin != nil && e.info.Called != "" && !slices.ContainsFunc(warnings, named) { // the dialect may have reported it
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
-			Message: fmt.Sprintf("it calls itself %q, but has the name of its file", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
+			Message: fmt.Sprintf("it calls itself %q, but its file is called %q", e.info.Called, e.info.Name), Fix: "give it the name of its file, or rename the file"}))
 	}
 	switch {
 	case e.state == dialect.Broken && len(e.found.Problems) == 0:

@@ -97,11 +97,11 @@ func TestGrantsGoByThePlace(t *testing.T) {
 			dirs: map[string]string{"notes": "notes"}, scaffold: []string{"notes"}, ask: "kaged:notes", name: "notes", want: "secret token notes"},
 		{rule: "the dialect in front of the name it calls itself", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "notes", name: "notes", want: "none none evil"},
-		{rule: "a directory is called like another plugin with its dialect in front: neither gets it", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
+		{rule: "the name of a directory is DIALECT:NAME of another plugin: neither gets anything", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
 			dirs: map[string]string{"notes": "notes", "kaged:notes": "other"}, ask: "other", name: "other", want: "none none kaged:notes"},
-		{rule: "two have the bare name: neither gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
+		{rule: "two places have the bare name: neither gets anything", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"notes": "notes"}, scaffold: []string{"notes"}, ask: "kaged:notes", name: "notes", want: "none none notes"},
-		{rule: "one has it, another gives itself the name: the first gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
+		{rule: "one place has the name, another plugin gives itself the name: the first gets everything", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"notes": "notes", "anotes": "notes"}, ask: "notes", name: "notes", want: "secret token notes"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -72,10 +72,10 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 // TestAProjectCannotTakeAName: of two plugins with one name, of any dialects, the user's own works.
 func TestAProjectCannotTakeAName(t *testing.T) {
 	for rule, place := range map[string]struct{ file, called, name string }{
-		"its file is called as the other's":            {"mine", "mine", "mine"},
-		"it calls itself as the other does":            {"calls", "calls", "calls"},
-		"it calls itself as the other's file":          {"other", "mine", "mine"},
-		"its file is called as the other calls itself": {"calls", "x", "calls"},
+		"their files have one name":                         {"mine", "mine", "mine"},
+		"they call themselves by one name":                  {"calls", "calls", "calls"},
+		"it calls itself by the name of the other's file":   {"other", "mine", "mine"},
+		"its file has the name that the other calls itself": {"calls", "x", "calls"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			h := newTestHome(t)

@@ -97,8 +97,8 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 	return r
 }
 
-// reconfigure restarts a plugin with its current config. If a refresh opens the plugin again
-// meanwhile, with the config of before, the plugin that it opened is restarted.
+// reconfigure restarts a plugin with its current config. If a refresh meanwhile opens the plugin
+// again with the old config, reconfigure restarts the newly opened one.
 func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 	ctx, cancel := h.life()
 	defer cancel()
@@ -162,9 +162,7 @@ func (h *Host) life() (context.Context, context.CancelFunc) {
 
 // retry opens a broken plugin again.
 func (h *Host) retry(ctx context.Context, e *entry) (restarted bool, err error) {
-	h.refreshMu.Lock()
-	e.stamp = stamp{size: -1} // as if its files had changed
-	h.refreshMu.Unlock()
+	e.again.Store(true)
 	if err := h.Refresh(ctx, e.found.Dialect); err != nil {
 		return false, err
 	}

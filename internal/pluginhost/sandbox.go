@@ -116,8 +116,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// reportAbsent warns of files that a plugin may read, and programs that it may execute, and that do
-// not exist. Most likely the path is misspelt.
+// reportAbsent warns of granted files and programs that do not exist. Most likely their paths are
+// misspelt.
 func reportAbsent(grants []capability.Capability, rt *dialect.Runtime) {
 	for _, g := range grants {
 		if _, err := os.Stat(g.Path); g.Path == "" || !errors.Is(err, fs.ErrNotExist) {

@@ -207,8 +207,9 @@ func (s *search) entry(x sighting) *entry {
 	return e
 }
 
-// hasWrongName reports whether a running plugin has a name that is now the name of another plugin's
-// place, or lacks the name that it calls itself, which no other place has any more.
+// hasWrongName reports whether a running plugin needs another name. There are two cases: the place
+// of another plugin now has the plugin's name; or the plugin could not get the name that it calls
+// itself, and no other place has that name any more.
 func (e *entry) hasWrongName(names census) bool {
 	if e.plugin == nil {
 		return false
@@ -232,11 +233,11 @@ func (r *roster) at(f dialect.Found) *entry {
 	return nil
 }
 
-// mustReopen reports whether a plugin must be opened again. After [Host.Restart] it must. A plugin
-// that did not work is tried again if its files have changed. A plugin that its dialect skipped is
-// tried again each time, because the plugin that took its place may be gone. A working plugin
-// handles changes of its files itself, unless it is a [dialect.Fleeting] one, which has no process,
-// or has another name now.
+// mustReopen reports whether a plugin must be opened again: after [Host.Restart], or if it has
+// another name now. A plugin whose files have changed must be opened again if it did not work, or
+// is a [dialect.Fleeting] one, which has no process; the others handle such changes themselves. A
+// plugin that its dialect skipped is tried again each time, because the plugin that took its place
+// may be gone.
 func (e *entry) mustReopen(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
 	return e.again.Load() || e.renamed() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)

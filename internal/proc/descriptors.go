@@ -34,8 +34,8 @@ func (g *Group) takeFor(s Spec, c program.Command) error {
 	return err
 }
 
-// tooMany returns the error for a program for which the host has no descriptors left. many is part
-// of err.
+// tooMany returns the error for a program for which the host has no descriptors left. many is the
+// error in err that says so.
 func tooMany(c program.Command, many *limits.TooManyError, err error) error {
 	return &program.StartError{Path: c.File, Why: many.Error(), Fix: many.Fix(), Err: err}
 }

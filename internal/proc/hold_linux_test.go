@@ -18,7 +18,7 @@ func TestHold(t *testing.T) {
 	writeFile(t, script, printMark, 0o755)
 	spec := Spec{Path: script, Env: []string{"PATH=/usr/bin:/bin"}}
 
-	t.Run("a process is marked before it runs, soft and hard", func(t *testing.T) {
+	t.Run("a process is marked before it runs, in its soft and its hard limit", func(t *testing.T) {
 		g := newGroup(t)
 		fields := strings.Fields(output(t, g, spec)) // Max realtime timeout SOFT HARD us
 		soft, err := guard.ParseMark(hex(t, fields[3]) + "/" + hex(t, fields[4]))

@@ -148,9 +148,9 @@ func (k *Kept[C]) Restart(reason string) {
 }
 
 // Replace ends the current process with end, and then kills it if it is still running. It opens
-// another one at once: the wait before that would be for a process that failed. It returns the
-// result of the first attempt, which begins after Replace was called. While the process is down,
-// Replace ends the wait, and does not call end.
+// another one at once, without the wait that follows a failure. It returns the result of the first
+// attempt, which begins after Replace was called. While the process is down, Replace ends the wait,
+// and does not call end.
 func (k *Kept[C]) Replace(ctx context.Context, end func(C)) error {
 	s := swap[C]{end: end, opened: make(chan error, 1)}
 	select {

@@ -90,8 +90,8 @@ func (s *session) start(ctx context.Context, l proc.Launch) error {
 	if err != nil {
 		return proc.ErrStale // a start without this jail reports the error
 	}
-	notes, err := plan.finish()
-	if err != nil || !s.ahead.matches(&plan.Plan) {
+	notes := plan.finish()
+	if !s.ahead.matches(&plan.Plan) {
 		return proc.ErrStale
 	}
 	file, err := memoryFile(plan.Encode())

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
@@ -54,7 +53,7 @@ func attributesOf(o *Options) attributes {
 }
 
 // finish encodes the rules for the kernel. notes lists what is not available on this machine.
-func (d *draft) finish() (notes []string, err error) {
+func (d *draft) finish() (notes []string) {
 	d.User, d.Group = os.Geteuid(), os.Getegid()
 	version := landlockVersion()
 	d.Landlock = d.landlock(version)
@@ -65,9 +64,7 @@ func (d *draft) finish() (notes []string, err error) {
 		d.Filter = bytesOf(d.filter(version))
 	}
 	if d.Net.Broker {
-		if err := d.encodeNetwork(); err != nil {
-			return nil, fmt.Errorf("encode the network rules: %w", err)
-		}
+		d.encodeNetwork()
 	}
-	return notes, nil
+	return notes
 }

@@ -97,10 +97,7 @@ type session struct {
 }
 
 func (s *session) pack(plan *draft) (*proc.Packed, error) {
-	var err error
-	if s.notes, err = plan.finish(); err != nil {
-		return nil, err
-	}
+	s.notes = plan.finish()
 	file, err := memoryFile(plan.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)

@@ -35,7 +35,7 @@ type inPlace struct {
 // is used.
 type dynamicRef struct {
 	to        *node
-	anchor    string // "": the target is always the node to, unless recursive
+	anchor    string // "": the target is the node in to, unless recursive is set
 	recursive bool
 }
 

@@ -128,7 +128,9 @@ func TestASchemaThatWouldTakeForeverIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestReferencesThatAreFewAreFollowed(t *testing.T) {
+// TestThousandsOfReferencesAreFollowed: a check that follows some 8,000 references is within the
+// limits.
+func TestThousandsOfReferencesAreFollowed(t *testing.T) {
 	if errs := schemaOf(t, doubling(12)).Check(json.RawMessage("{}")); len(errs) > 0 {
 		t.Error(errs)
 	}

@@ -1,7 +1,7 @@
 // Package secretenv knows which variables of the host's environment must not reach child processes:
-// Patchbay's own, and the keys of model providers. A plugin or a command may need other credentials
-// of the user (a sink its NOTION_API_KEY, a push its token), but never these: the output of a child
-// ends in logs, traces and transcripts.
+// Patchbay's own, and the keys of model providers, because the output of a child ends in logs,
+// traces and transcripts. Other credentials of the user are not among them: a sink may need
+// NOTION_API_KEY, and `git push` a token.
 package secretenv
 
 import (

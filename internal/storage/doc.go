@@ -4,9 +4,9 @@
 //
 //	Bucket.Put
 //	├─ entry.CheckKey, entry.CheckValue  bounds, UTF-8, valid JSON
-//	├─ Store.openBucket                  opens the engine when it is first used
-//	│  └─ moveOldLayout                  once for each bucket: moves keys of an earlier layout (layout.go)
 //	└─ Bucket.change                     one change of a plugin at a time in this process
+//	   ├─ Store.openBucket               opens the engine when it is first used
+//	   │  └─ moveOldLayout               once for each bucket: moves keys of an earlier layout (layout.go)
 //	   └─ Bucket.put                     reads the old value, then
 //	      ├─ Bucket.reserve              reserves quota, on a record that all processes share (quota.go)
 //	      └─ engine.Bucket               writes the value if the old one is still there

@@ -88,7 +88,7 @@ func (s *screen) withdraw(which string) {
 	case err != nil:
 		s.printError(errorText(err))
 	case len(removed) == 0:
-		s.printError("no such approval: " + which + "\n/approvals lists them")
+		s.printError("no such approval: " + which + "\n/approvals lists the approvals")
 	}
 	for _, r := range removed {
 		s.printNote("withdrawn: " + render.Line(r.String()))

@@ -135,7 +135,7 @@ func commandNames() []string {
 }
 
 func unknownCommand(name string) string {
-	hint := "/help lists them"
+	hint := "/help lists the commands"
 	if near := nearest.Word(name, commandNames()); near != "" {
 		hint = "did you mean " + near + "?"
 	}

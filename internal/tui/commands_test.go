@@ -26,7 +26,7 @@ func TestCommands(t *testing.T) {
 			d.enter("/plugns")
 			d.wantPrinted("there is no command /plugns: did you mean /plugins?")
 			d.enter("/xyzzy")
-			d.wantPrinted("there is no command /xyzzy: /help lists them",
+			d.wantPrinted("there is no command /xyzzy: /help lists the commands",
 				"no plugin takes commands here; a space before it sends it to the model")
 			if len(d.talk.sent) != 0 {
 				t.Errorf("sent %q", d.talk.sent)

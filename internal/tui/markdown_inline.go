@@ -203,7 +203,7 @@ func (w *inline) value(n *ast.Text) string {
 func (w *inline) code(n *ast.CodeSpan) {
 	code := strings.ReplaceAll(w.plain(n), "\n", " ")
 	if w.cell {
-		code = strings.ReplaceAll(code, `\|`, "|") // in a table, code has no other way to write it
+		code = strings.ReplaceAll(code, `\|`, "|") // the only way to write | in a table's code
 	}
 	f := w.face
 	f.color = render.StyleCyan
@@ -244,7 +244,7 @@ func (w *inline) image(n *ast.Image) {
 }
 
 // html adds HTML as it was written (see drawing.html), except for the tag that ends a line: in a
-// cell of a table nothing else can.
+// cell of a table, that tag is the only way to end a line.
 func (w *inline) html(n *ast.RawHTML) {
 	tag := w.segments(n.Segments)
 	if slices.Contains([]string{"<br>", "<br/>", "<br />"}, strings.ToLower(tag)) {

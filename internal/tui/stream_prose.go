@@ -53,9 +53,9 @@ func verseCut(l look, text string, width int) cut {
 // one.
 const maxVerseTries = 4
 
-// afterDrawn finds the beginning of text that is drawn as drawn, and returns the position after it.
-// It also skips the marks and the spaces that follow. It ignores the spaces in drawn, because a
-// line that breaks between wide characters has none at its end.
+// afterDrawn returns where the part of a markdown text ends that drawn shows. drawn has the joined
+// lines of a drawing. The marks and spaces that follow belong to that part. afterDrawn ignores the
+// spaces in drawn, because a line that breaks between wide characters has none at its end.
 func afterDrawn(text, drawn string) int {
 	rest := text
 	for _, r := range strings.ReplaceAll(drawn, " ", "") {

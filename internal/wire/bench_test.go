@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Each benchmark alternates its calls with the floor: the same bytes over a bare pipe and back. It
-// reports the ratio of the medians as x-bare, because a busy machine slows both alike. For one
-// core: taskset -c 0 go test -bench …
+// Each benchmark alternates its calls with a baseline, the least that a call can cost: the same
+// bytes over a bare pipe and back. It reports the ratio of the medians as x-bare, because a busy
+// machine slows both alike. For one core: taskset -c 0 go test -bench …
 const turn = 20 // calls of one kind in a row
 
 func compare(b *testing.B, size int, call func()) {

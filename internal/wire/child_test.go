@@ -80,8 +80,8 @@ func TestChildThatRepliesWithAHugeLine(t *testing.T) {
 			if err != nil || string(got) != `{"after":true}` {
 				t.Fatalf("the next call got %s, %v", got, err)
 			}
-			// The buffer doubles up to the limit of 4 MiB: twice that, and what the runtime
-			// reserves.
+			// The buffer doubles up to the limit of 4 MiB, so all its sizes add up to 8 MiB. The
+			// rest is for memory that the runtime reserves.
 			if grown := memory() - before; grown > 32<<20 {
 				t.Errorf("%d MiB more memory than before", grown>>20)
 			}

@@ -48,7 +48,8 @@ const envelopeLevels = 1
 var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
 
 // scan scans and validates the envelope, which has at most depth levels. Keys may come in any
-// order. Unknown keys are ignored. A message that gives one part two values has no outcome.
+// order. Unknown keys are ignored. If the message gives one part two values, outcome returns an
+// error.
 func (m *message) scan(depth int) error {
 	c := rawjson.FieldsWithin(m.line, m.start, depth)
 	for c.Next() {

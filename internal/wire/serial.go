@@ -43,7 +43,7 @@ type Serial struct {
 	old     int    // how many bytes of out are from earlier calls
 	unsent  bool   // the request is in out, and not yet written
 	answers []byte // to requests of the plugin; they are sent when no line is half-sent
-	pump    *pump  // writes out while the call reads; nil: one write was enough
+	pump    *pump  // writes the rest of out while the call reads; nil: one write was enough
 
 	// Waiting: serial_wait.go.
 	wake  time.Time // when the read will be interrupted, if armed

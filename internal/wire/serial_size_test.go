@@ -117,7 +117,7 @@ func TestSerialPipeFull(t *testing.T) {
 			t.Errorf("the second line came as %s", excerpt.Head(second, 50))
 		}
 	})
-	t.Run("a plugin that never reads costs one line, however often it is called", func(t *testing.T) {
+	t.Run("if a plugin never reads, one line waits for it, however often it is called", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		for range 5 {
 			if _, err := s.Call(never(t), "m", big); !errors.Is(err, context.DeadlineExceeded) {
@@ -140,7 +140,7 @@ func TestSerialPipeFull(t *testing.T) {
 		}()
 		mustCall(t, s, "6")
 	})
-	t.Run("a plugin that dies while it is written to ends the call", func(t *testing.T) {
+	t.Run("the call ends if the plugin dies while the host writes to it", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		failed := make(chan error)
 		go func() {

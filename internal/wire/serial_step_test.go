@@ -53,7 +53,7 @@ func TestSerialOutOfStep(t *testing.T) {
 		mustCall(t, s, "1")
 		heard.wait(t, "")
 	})
-	t.Run("a flood before the call does not keep it from being sent", func(t *testing.T) {
+	t.Run("the call is sent in spite of a flood before it", func(t *testing.T) {
 		s, f, _ := newSerial(t, Options{})
 		s.src = flood{s}
 		f.play(`{"id":1,"result":1}` + "\n")

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -321,8 +321,8 @@ func (w *web) refusal(resp *mcpcall.Response) error {
 // answer reads the answer to a request: a message, or a stream that contains it. A stream that ends
 // too early is resumed if the server supports that.
 func (w *web) answer(ctx context.Context, resp *mcpcall.Response, id string, c *pending) (message, error) {
-	kind, _, _ := mime.ParseMediaType(resp.Header("Content-Type"))
-	if kind != "text/event-stream" {
+	kind, _, _ := strings.Cut(resp.Header("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
 		body, err := io.ReadAll(io.LimitReader(resp.Body, int64(w.most())+1))
 		if err == nil && len(body) > w.most() {
 			err = fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, w.most())

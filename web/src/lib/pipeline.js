@@ -42,7 +42,8 @@ export function move(plugins, ref, place) {
 const before = (a, b) => a.priority < b.priority || (a.priority === b.priority && a.index < b.index);
 const inOrder = (list) => list.every((one, i) => i === 0 || before(list[i - 1], one));
 
-// fits reports whether two plugins can keep their priorities with that many others, which get new ones, between them.
+// fits reports whether two plugins can keep their priorities if a number of other plugins, which get new priorities, must
+// come between them.
 const fits = (a, b, between) => (between ? b.priority - a.priority > between : before(a, b));
 
 // keep finds the largest set of plugins that can keep their priorities, and returns their places in the list, with the
