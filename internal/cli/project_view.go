@@ -95,24 +95,35 @@ func orNone[T any](list []T) []T {
 // projectConfig lists the settings in the project's config.toml.
 func (a *app) projectConfig(v *projectView, p projectRef) error {
 	dirs, err := a.configDirs()
-	if err != nil || !p.store.ReadsConfig(p.root) {
+	if err != nil {
 		return err
 	}
-	file := filepath.Join(p.root, filepath.FromSlash(config.ProjectFile))
-	if file == dirs.ConfigFile {
-		return nil
-	}
-	read, err := config.LoadProject(p.root)
+	plugins, err := pluginConfigOf(p, dirs)
 	if err != nil {
-		v.Problems = append(v.Problems, mistakesIn(file, err)...)
-		return nil
+		v.Problems = append(v.Problems, mistakesIn(projectConfigFile(p.root), err)...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(read.Plugins)) {
-		for _, key := range slices.Sorted(maps.Keys(read.Plugins[name])) {
+	for _, name := range slices.Sorted(maps.Keys(plugins)) {
+		for _, key := range slices.Sorted(maps.Keys(plugins[name])) {
 			v.Config = append(v.Config, document.KeyPath(name, key))
 		}
 	}
 	return nil
+}
+
+// pluginConfigOf returns the config that the project's config.toml has for plugins, by their names.
+func pluginConfigOf(p projectRef, dirs config.Dirs) (map[string]map[string]any, error) {
+	if !p.store.ReadsConfig(p.root) || projectConfigFile(p.root) == dirs.ConfigFile {
+		return nil, nil
+	}
+	read, err := config.LoadProject(p.root)
+	if err != nil {
+		return nil, err
+	}
+	return read.Plugins, nil
+}
+
+func projectConfigFile(root string) string {
+	return filepath.Join(root, filepath.FromSlash(config.ProjectFile))
 }
 
 // mistakesIn returns the mistakes in a project's configuration. Their messages do not repeat the
