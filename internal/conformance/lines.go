@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -236,7 +237,7 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	defer d.mu.Unlock()
 	wait := d.waiting[string(id)]
 	if wait == nil {
-		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
+		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", excerpt.Of(string(id), 160), shown(text))
 		if d.last != nil && bytes.Equal(text, d.last) {
 			return // a second copy of an answer that did not arrive together with the first
 		}

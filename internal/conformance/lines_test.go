@@ -73,7 +73,7 @@ func TestAnswerToAnInvalidLine(t *testing.T) {
 		t.Error(err)
 	}
 	<-d.ended
-	if got := d.b.seen.of(sawID); !strings.Contains(got, `id "0"`) || strings.Contains(got, "pong") {
+	if got := d.b.seen.of(sawID); !strings.Contains(got, "the id 0, which") || strings.Contains(got, "pong") {
 		t.Errorf("reported: %s", got)
 	}
 }
