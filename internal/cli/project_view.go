@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -79,7 +81,7 @@ func (a *app) projectView(p projectRef) (*projectView, *projectfiles.Staged, err
 	}
 	staged, err := p.store.Stage(p.root)
 	if err != nil {
-		v.State, v.Reason, v.Fix = projectfiles.Refused, err.Error(), "change that in the project, then: patchbay project trust"
+		v.State, v.Reason, v.Fix = projectfiles.Refused, err.Error(), cmp.Or(fixes.Of(err), "change that in the project, then: patchbay project trust")
 		return v, nil, nil
 	}
 	return v, staged, a.projectPlugins(v, staged)

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -237,10 +238,10 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	wait := d.waiting[string(id)]
 	if wait == nil {
 		if refusesLine && d.garbled.Load() {
-			d.b.seen.note(sawID, "an answer to an invalid line with the id %s in place of null: %s", shown(id), shown(text))
+			d.b.seen.note(sawID, "an answer to an invalid line with the id %s in place of null: %s", excerpt.Of(string(id), 160), shown(text))
 			return
 		}
-		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
+		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", excerpt.Of(string(id), 160), shown(text))
 		if d.last != nil && bytes.Equal(text, d.last) {
 			return // a second copy of an answer that did not arrive together with the first
 		}
