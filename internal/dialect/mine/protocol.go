@@ -144,6 +144,7 @@ type errorObject struct {
 	message string
 	code    string
 	stated  bool // it has the status error
+	bare    bool // it has no fields but an error and a code
 }
 
 func (e *errorObject) Error() string {
@@ -201,7 +202,8 @@ func parseError(o hook.Object) *errorObject {
 	if stated && status != statusError || message == "" && code == "" {
 		return nil
 	}
-	return &errorObject{message: cut(message), code: cut(code), stated: stated}
+	bare := !slices.ContainsFunc(o, func(f hook.Field) bool { return f.Name != "error" && f.Name != "code" })
+	return &errorObject{message: cut(message), code: cut(code), stated: stated, bare: bare}
 }
 
 // changes holds the fields of the context in a plugin's reply; a field that is nil was not in the
