@@ -123,9 +123,7 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	var notes []string
 	reply.Set, notes = t.apply(ev.Payload, &shown, c)
 	reply.Notes = slices.Concat(reply.Notes, c.notes, notes)
-	if c.refusal != "" {
-		p.remarks.Warn(p.rt.Log, "hook", t.stage, []string{c.refusal})
-	}
+	p.remarks.Warn(p.rt.Log, "hook", t.stage, slices.Concat(c.ignored, notes))
 	return reply, nil
 }
 
