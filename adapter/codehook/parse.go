@@ -41,6 +41,9 @@ func Parse(in Input) (*Moment, error) {
 	if lacks := m.lacks(); lacks != "" && !m.alien {
 		return nil, fmt.Errorf("%s: the event %s has no %s", in.Agent, m.Event, lacks)
 	}
+	if m.call != nil && m.call.fault != nil && !m.alien {
+		return nil, fmt.Errorf("%s: %w", in.Agent, m.call.fault)
+	}
 	if m.alien || m.empty() {
 		m.event = event{name: m.Event, timeout: m.event.timeout}
 		m.Begins, m.Ends = false, false
@@ -117,8 +120,13 @@ var rootVariable = map[Agent]string{Claude: "CLAUDE_PROJECT_DIR", Gemini: "GEMIN
 func (m *Moment) lacks() string {
 	switch m.event.kind {
 	case prompt:
-		if m.Agent != OpenCode && !m.has("prompt") {
+		switch prompt := m.data.Get("prompt"); {
+		case m.Agent == OpenCode && !m.hasList("parts"):
+			return "list of parts"
+		case m.Agent != OpenCode && prompt == nil:
 			return "prompt"
+		case m.Agent != OpenCode && !rawjson.Missing(prompt) && prompt[0] != '"':
+			return "prompt that is a text"
 		}
 	case before, after:
 		if m.call.host == "" {
@@ -170,6 +178,11 @@ func (m *Moment) foreign(environ map[string]string) bool {
 }
 
 func (m *Moment) has(name string) bool { return m.data.Get(name) != nil }
+
+func (m *Moment) hasList(name string) bool {
+	v := m.data.Get(name)
+	return len(v) > 0 && v[0] == '['
+}
 
 // text returns the first of these fields that is a non-empty string.
 func (m *Moment) text(names ...string) string {

@@ -75,6 +75,11 @@ func TestInvalidEvents(t *testing.T) {
 		{"no tool", "claude", "", `{"hook_event_name":"PreToolUse","toolname":"Bash"}`, "the event PreToolUse has no name of a tool"},
 		{"a tool that is not a name", "claude", "", `{"hook_event_name":"PostToolUse","tool_name":7}`, "has no name of a tool"},
 		{"no prompt", "qwen", "UserPromptSubmit", `{"text":"hello"}`, "the event UserPromptSubmit has no prompt"},
+		{"a prompt in parts", "claude", "UserPromptSubmit", `{"prompt":[{"type":"text","text":"hello"}]}`, "has no prompt that is a text"},
+		{"a message without parts", "opencode", "", `{"event":"chat.message","input":{"sessionID":"s"},"output":{"text":"hello"}}`, "has no list of parts"},
+		{"two values of an argument", "claude", "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"rm","command":"ls"}}`, `"Bash": the field "command" has two values`},
+		{"two values of an argument, in a string", "copilot", "preToolUse", `{"toolName":"bash","toolArgs":" {\"command\":\"rm\",\"command\":\"ls\"}"}`, `"bash": the field "command" has two values`},
+		{"two names of an argument", "cursor", "preToolUse", `{"tool_name":"Read","tool_input":{"file_path":"a","path":"b"}}`, "file_path and path mean the same"},
 		{"no such agent", "emacs", "", `{}`, "there is no agent"},
 	} {
 		m, err := codehook.Parse(codehook.Input{Agent: codehook.Agent(c.agent), Event: c.event, Data: []byte(c.data)})
@@ -187,7 +192,9 @@ func TestWhatPluginsSee(t *testing.T) {
 		{codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"NotebookEdit","tool_input":{"notebook_path":"a"}}`, "NotebookEdit", "NotebookEdit", `{"notebook_path":"a"}`},
 		{codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"mcp__pb__x","tool_input":{"command":"a"}}`, "mcp__pb__x", "mcp__pb__x", `{"command":"a"}`},
 		{codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls","cmd":"other","timeout":"soon"}}`, "shell", "Bash", `{"cmd":"ls","timeout":"soon"}`},
-		{codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[1]}`, "Bash", "Bash", `[1]`},
+		{codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[1]}`, "shell", "Bash", `[1]`},
+		{codehook.Copilot, "preToolUse", `{"toolName":"bash","toolArgs":"\n{\"command\":\"ls\"}"}`, "shell", "bash", `{"cmd":"ls"}`},
+		{codehook.Copilot, "preToolUse", `{"toolName":"bash","toolArgs":"{\"command\":\"ls\",}"}`, "shell", "bash", `"{\"command\":\"ls\",}"`},
 		{codehook.Codex, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`, "shell", "Bash", `{"cmd":"ls"}`},
 		{codehook.Gemini, "", `{"hook_event_name":"BeforeTool","tool_name":"replace","tool_input":{"file_path":"a","old_string":"x","new_string":"y","instruction":"i"}}`, "edit_file", "replace", `{"path":"a","old":"x","new":"y","instruction":"i"}`},
 		{codehook.Qwen, "", `{"hook_event_name":"PreToolUse","tool_name":"read_file","tool_input":{"file_path":"a","offset":0,"limit":5}}`, "read_file", "read_file", `{"path":"a","offset":1,"limit":5}`},

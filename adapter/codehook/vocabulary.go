@@ -1,6 +1,9 @@
 package codehook
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -127,25 +130,62 @@ type call struct {
 	tool  string
 	args  raw
 	word  word
+	fault error // why the input must not be shown to plugins; nil: it may
 }
 
+// readCall reads the tool call. If the input is nested too deep, or has two values for one
+// argument, that is its fault: plugins might see another value than the one that the agent uses.
 func (m *Moment) readCall() *call {
 	c := &call{host: m.text("tool_name", "toolName", "tool"), input: m.value("tool_input", "toolArgs", "toolInput", "args")}
 	if c.input == nil {
 		c.input = raw("{}")
 	}
-	if text, ok := rawjson.Unquote(c.input); ok && isObject(raw(text)) { // an object in a string
-		if object, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign); err == nil {
-			c.input = object
-		}
+	if text, ok := rawjson.Unquote(c.input); ok && isObject(bytes.TrimSpace([]byte(text))) { // an object in a string
+		c.input = c.read(raw(text))
+	} else if isObject(c.input) {
+		c.input = c.read(c.input)
 	}
 	c.input = rawjson.Requote(c.input) // a plugin that does not decode it must not miss a word
 	c.tool, c.args = c.host, c.input
-	if i := slices.IndexFunc(vocabulary[m.Agent], func(w word) bool { return w.host == c.host }); i >= 0 && isObject(c.input) {
+	i := slices.IndexFunc(vocabulary[m.Agent], func(w word) bool { return w.host == c.host })
+	if i < 0 {
+		return c
+	}
+	c.tool = vocabulary[m.Agent][i].tool // whatever the input is, so that no guard of this tool is passed over
+	if isObject(c.input) {
 		c.word = vocabulary[m.Agent][i]
-		c.tool, c.args = c.word.tool, c.toOurs().JSON()
+		c.args = c.toOurs().JSON()
+		c.fault = cmp.Or(c.fault, c.word.ambiguous(fieldsOf(c.input)))
 	}
 	return c
+}
+
+// read returns an object without its spaces. It returns the input unchanged if text is not an
+// object, and sets the fault if the object is odd.
+func (c *call) read(text raw) raw {
+	object, err := rawjson.ParseForeign(text)
+	switch {
+	case err == nil:
+		return object.JSON()
+	case IsOdd(err):
+		c.fault = fmt.Errorf("the arguments of %.80q: %w", c.host, err)
+	}
+	return c.input
+}
+
+// ambiguous returns an error if the input has one argument under two of its names, with different
+// values. Only the agent knows which of them counts.
+func (w *word) ambiguous(input hook.Object) error {
+	for i := range w.args {
+		a := &w.args[i]
+		f, ok := a.in(input)
+		for _, name := range a.hosts {
+			if v := input.Get(name); ok && v != nil && !rawjson.Equal(v, f.Value) {
+				return fmt.Errorf("the arguments of %.80q: %s and %s mean the same: %w", w.host, f.Name, name, &rawjson.RepeatError{Name: a.ours})
+			}
+		}
+	}
+	return nil
 }
 
 // toOurs returns the input in our names. Fields without a counterpart stay unchanged, after the

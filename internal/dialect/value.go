@@ -47,6 +47,24 @@ func Plain(v json.RawMessage) string {
 	return s
 }
 
+// Arguments returns the arguments of a tool call as an object. Some hosts have the object in a
+// string. It returns nil if the arguments are anything else, such as a list; missing arguments are
+// an empty object.
+func Arguments(v json.RawMessage) rawjson.Object {
+	if Plain(v) == "" {
+		return rawjson.Object{}
+	}
+	parse := rawjson.Parse
+	if text, ok := rawjson.Text(v); ok {
+		v, parse = text, rawjson.ParseForeign // the host has not checked the text
+	}
+	o, err := parse(v)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
 // JSONMismatch says in plain words why JSON has the wrong form. The messages of encoding/json name
 // Go types, which a plugin's author does not know.
 func JSONMismatch(err error) string {

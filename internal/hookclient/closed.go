@@ -58,7 +58,9 @@ func ReadClosed(state string) (*Closed, error) {
 	return &c, nil
 }
 
-// Write replaces the file as a whole. If nothing has changed, it writes nothing.
+// Write replaces the file as a whole. If nothing has changed, it writes nothing. If the new file
+// cannot be written, for example on a full disk, the old one is removed, because it may not name a
+// plugin that was added. A hook then looks into the configuration.
 func (c Closed) Write(state string) error {
 	c.Version = closedVersion
 	if c.Points == nil {
@@ -76,7 +78,13 @@ func (c Closed) Write(state string) error {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, text, atomicfile.Options{})
+	if err := atomicfile.Write(path, text, atomicfile.Options{}); err != nil {
+		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			return fmt.Errorf("%w, and the old one cannot be removed: %w", err, gone)
+		}
+		return err
+	}
+	return nil
 }
 
 // At returns the plugins without which events at one of these points are refused in a project, each

@@ -130,6 +130,20 @@ func TestTheLogHasWholeCharacters(t *testing.T) {
 	}
 }
 
+// TestClosedThatCannotBeReplaced: an old file does not stay if the new one cannot be written.
+func TestClosedThatCannotBeReplaced(t *testing.T) {
+	state := t.TempDir()
+	if err := os.Mkdir(filepath.Join(state, ClosedName), 0o700); err != nil { // no file can take its place
+		t.Fatal(err)
+	}
+	if err := (Closed{Points: ByPoint{hook.ToolBefore: {"a"}}}).Write(state); err == nil {
+		t.Error("no error")
+	}
+	if _, err := ReadClosed(state); !errors.Is(err, ErrNoClosed) {
+		t.Errorf("read: %v", err)
+	}
+}
+
 // TestClosed: the file is read as it was written, and any other content is an error.
 func TestClosed(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")

@@ -21,8 +21,9 @@ type Hidden struct {
 	Texts []string
 
 	once     sync.Once
-	replacer *strings.Replacer // set by once, as is begins
-	begins   beginnings        // of the texts that replacer replaces
+	forms    []string          // every spelling of the secrets, the longest first; set by once, as are the next two
+	replacer *strings.Replacer // replaces the forms
+	begins   beginnings        // of the forms, and of their last quarters
 }
 
 // Hidden returns the secrets that the host knows: the values of the secrets file and of dotagent's
@@ -109,29 +110,31 @@ const ShortestHidden = 6
 const HiddenText = "[secret]"
 
 // Clean returns the text with every secret replaced by [HiddenText]. Secrets are found as they are,
-// and as they are written in JSON, in addresses and in Base64.
+// and as they are written in JSON, in addresses and in Base64. Where a text was cut, a quarter
+// of a secret is enough.
 func (h *Hidden) Clean(text string) string {
 	h.once.Do(h.prepare)
 	if !mayHave(&h.begins, text) {
 		return text
 	}
-	return h.replacer.Replace(text)
+	return h.cleanCuts(h.replacer.Replace(text))
 }
 
-// prepare sets replacer and begins.
+// prepare sets forms, replacer and begins.
 func (h *Hidden) prepare() {
-	var forms []string
 	for _, secret := range h.Texts {
 		if secret = strings.TrimSpace(secret); len(secret) >= ShortestHidden {
-			forms = append(forms, spellings(secret)...)
+			h.forms = append(h.forms, spellings(secret)...)
 		}
 	}
 	// The longest first: of two secrets, one may begin with the other.
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	slices.SortFunc(h.forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	h.forms = slices.Compact(h.forms)
 	pairs := []string{HiddenText, HiddenText} // a text may be cleaned twice, and "secret" may be a secret
-	for _, form := range slices.Compact(forms) {
+	for _, form := range h.forms {
 		pairs = append(pairs, form, HiddenText)
 		h.begins.add(form)
+		h.begins.add(form[len(form)-quarter(form):])
 	}
 	h.replacer = strings.NewReplacer(pairs...)
 }
@@ -161,10 +164,75 @@ func beginning[T ~string | ~[]byte](text T, i int) uint16 {
 	return uint16(n * 2654435761 >> 16) // Knuth's multiplicative hash
 }
 
+// cutMark is where [excerpt.Of] has cut a text. The length of a text that may have been cut without
+// the mark is at least shortestCut.
+const (
+	cutMark     = "…"
+	shortestCut = 100
+)
+
+// cleanCuts replaces the parts of secrets that were left where a text was cut.
+func (h *Hidden) cleanCuts(text string) string {
+	long := len(text) >= shortestCut
+	if len(h.forms) == 0 || !long && !strings.Contains(text, cutMark) {
+		return text
+	}
+	pieces := strings.Split(text, cutMark)
+	for i, piece := range pieces {
+		if long || i > 0 {
+			piece = h.withoutEnd(piece)
+		}
+		if long || i < len(pieces)-1 {
+			piece = h.withoutBeginning(piece)
+		}
+		pieces[i] = piece
+	}
+	return strings.Join(pieces, cutMark)
+}
+
+// withoutBeginning replaces the beginning of a secret at the end of a text.
+func (h *Hidden) withoutBeginning(text string) string {
+	cut := strings.TrimRight(text, " ")
+	for _, form := range h.forms {
+		from := max(len(cut)-len(form)+1, 0)
+		if i := strings.Index(cut[from:], form[:quarter(form)]); i >= 0 && strings.HasPrefix(form, cut[from+i:]) {
+			return cut[:from+i] + HiddenText + text[len(cut):]
+		}
+	}
+	return text
+}
+
+// withoutEnd replaces the end of a secret at the beginning of a text.
+func (h *Hidden) withoutEnd(text string) string {
+	cut := strings.TrimLeft(text, " ")
+	for _, form := range h.forms {
+		end := form[len(form)-quarter(form):]
+		if i := strings.Index(cut[:min(len(cut), len(form)-1)], end); i >= 0 && strings.HasSuffix(form, cut[:i+len(end)]) {
+			return text[:len(text)-len(cut)] + HiddenText + cut[i+len(end):]
+		}
+	}
+	return text
+}
+
+// quarter returns how much of a secret is too much to be shown where a text was cut.
+func quarter(form string) int { return max((len(form)+3)/4, min(ShortestHidden, len(form))) }
+
+// spellings returns the ways in which a secret is written.
 func spellings(secret string) []string {
 	quoted := rawjson.String(secret)
-	return []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret),
-		base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret))}
+	all := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret)}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+		all = append(all, encoding.EncodeToString([]byte(secret)), within(encoding, 1, secret), within(encoding, 2, secret))
+	}
+	return all
+}
+
+// within returns how a secret is written in Base64 as a part of a longer text, such as
+// "user:password". before is the number of bytes before it, modulo 3. The characters that also
+// depend on other bytes are left out.
+func within(encoding *base64.Encoding, before int, secret string) string {
+	text := encoding.EncodeToString([]byte(strings.Repeat("-", before) + secret))
+	return text[(8*before+5)/6 : 8*(before+len(secret))/6]
 }
 
 // CleanJSON is Clean for the strings in valid JSON. Everything else stays: a secret of digits may

@@ -75,10 +75,35 @@ enabled = false
 func TestClean(t *testing.T) {
 	h := Hidden{Texts: []string{"planted", "planted/key+1==", "short"}}
 	for text, want := range map[string]string{
-		"planted/key+1== planted short":                                         "[secret] [secret] short",
-		"GET /?key=planted%2Fkey%2B1%3D%3D: refused":                            "GET /?key=[secret]: refused",
-		"GET /planted%2Fkey+1==/x":                                              "GET /[secret]/x",
-		"Basic " + base64.StdEncoding.EncodeToString([]byte("planted/key+1==")): "Basic [secret]",
+		"planted/key+1== planted short":                                             "[secret] [secret] short",
+		"GET /?key=planted%2Fkey%2B1%3D%3D: refused":                                "GET /?key=[secret]: refused",
+		"GET /planted%2Fkey+1==/x":                                                  "GET /[secret]/x",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("planted/key+1==")):     "Basic [secret]",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("a:planted/key+1==")):   "Basic YTp[secret]0=",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("me:planted/key+1==!")): "Basic bWU6[secret]IQ==",
+	} {
+		if got := h.Clean(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestCleanCuts: a part of a secret is replaced too where a text was cut, and nowhere else.
+func TestCleanCuts(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	h := Hidden{Texts: []string{"abcdefghijklmnopqrstuvwxyz0123456789"}}
+	for text, want := range map[string]string{
+		long + "abcdefghijklmnopqrstuvwxyz0123456789": long + "[secret]",
+		long + "abcdefghijklmn":                       long + "[secret]",
+		long + "abcdefghi":                            long + "[secret]",
+		long + "abcdefgh":                             long + "abcdefgh",
+		"abcdefghijkl":                                "abcdefghijkl",
+		"failed: abcdefghijkl…":                       "failed: [secret]…",
+		"failed: abcdefghijkl … the rest":             "failed: [secret] … the rest",
+		"…xyz0123456789: failed":                      "…[secret]: failed",
+		"xyz0123456789" + long:                        "[secret]" + long,
+		"…23456789: failed":                           "…23456789: failed",
+		"abcdefghijkl, and more…":                     "abcdefghijkl, and more…",
 	} {
 		if got := h.Clean(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)

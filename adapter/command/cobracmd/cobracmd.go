@@ -72,14 +72,13 @@ func pathWords(args, rest []string) []string {
 	return words
 }
 
-// addedByCobra reports whether a command is one of those that Cobra adds itself.
+// addedByCobra reports whether a command is one of those that Cobra adds to the root itself, or
+// below one of them.
 func addedByCobra(c *cobra.Command) bool {
-	for ; c != nil; c = c.Parent() {
-		if c.Name() == "help" || c.Name() == "completion" || strings.HasPrefix(c.Name(), "__") {
-			return true
-		}
+	for c.HasParent() && c.Parent().HasParent() {
+		c = c.Parent()
 	}
-	return false
+	return c.HasParent() && slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, c.Name())
 }
 
 // name returns a command's path without the program, with dots.
@@ -118,14 +117,14 @@ type run struct {
 	typed   map[string]string // the flags on the command line
 	results *results
 	parsed  bool   // Cobra was called, and prints errors itself
-	renamer string // the hook that changed the command's name last; "": none did
+	renamer string // the hook that changed the command's name or args last; "": none did
 }
 
-// fired remembers which hook changed the command's name.
+// fired remembers which hook changed the command's name or args.
 func (r *run) fired(out *hook.Outcome) {
 	for i := range out.Steps {
 		s := &out.Steps[i]
-		if slices.ContainsFunc(s.Diff(), func(c hook.Change) bool { return c.Path == "/command" }) {
+		if slices.ContainsFunc(s.Diff(), func(c hook.Change) bool { return c.Path == "/command" || strings.HasPrefix(c.Path, "/args") }) {
 			r.renamer = fmt.Sprintf("plugin %s (%s) %s at %s", s.Plugin, s.Dialect, s.Hook, out.Point)
 		}
 	}
@@ -134,12 +133,16 @@ func (r *run) fired(out *hook.Outcome) {
 // checkName returns an error if plugins changed the command to another. Cobra would still run the
 // one that was typed, and the plugins that check it may not have been called.
 func (r *run) checkName(c command.Command) error {
-	typed := name(r.target)
-	if c.Name == typed {
+	if c.Name == name(r.target) {
 		return nil
 	}
+	return r.renamed(c.Name)
+}
+
+// renamed returns the error of a command that plugins changed to another.
+func (r *run) renamed(other string) error {
 	return fmt.Errorf("%s changed the command %s to %q, which cannot be run in its place; let it change args and flags, or refuse the command",
-		cmp.Or(r.renamer, "a plugin"), typed, excerpt.Of(c.Name, 200))
+		cmp.Or(r.renamer, "a plugin"), name(r.target), excerpt.Of(other, 200))
 }
 
 // Parse makes Cobra parse the arguments as plugins left them. Cobra calls the function then instead
@@ -148,12 +151,16 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 	if err := r.checkName(c); err != nil {
 		return err
 	}
+	known, others := newFlags(r.target, r.typed, c.Flags)
+	words := slices.Concat(r.path, asWords(known), c.Args)
+	if other, _, err := r.root.Find(words); err == nil && other != r.target { // the first of the new args is a subcommand
+		return r.renamed(name(other))
+	}
 	r.parsed = true
 	own := r.target.RunE
 	if plain := r.target.Run; own == nil && plain != nil {
 		own = func(cmd *cobra.Command, args []string) error { plain(cmd, args); return nil }
 	}
-	known, others := newFlags(r.target, r.typed, c.Flags)
 	r.target.RunE = func(cmd *cobra.Command, args []string) error {
 		r.target.RunE = own
 		if err := setFlags(cmd, known); err != nil { // replaces the values that were typed
@@ -163,7 +170,7 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 		maps.Copy(flags, others)
 		return then(cmd.Context(), command.Command{Name: c.Name, Args: args, Flags: flags})
 	}
-	r.root.SetArgs(slices.Concat(r.path, asWords(known), c.Args))
+	r.root.SetArgs(words)
 	return r.root.ExecuteContext(context.WithValue(ctx, resultsKey{}, r.results))
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,7 +79,16 @@ func program(out *bytes.Buffer) *cobra.Command {
 	}}
 	root.PersistentFlags().StringP("file", "f", "", "")
 	todo.AddCommand(add, count, halfway)
-	root.AddCommand(todo)
+	says := func(use string) *cobra.Command {
+		return &cobra.Command{Use: use, RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Name(), args)
+			return err
+		}}
+	}
+	shelf := says("shelf") // has subcommands, and can be run itself
+	shelf.Args = cobra.ArbitraryArgs
+	shelf.AddCommand(says("clear"), says("help"), says("completion"))
+	root.AddCommand(todo, shelf, says("__drop"))
 	root.SetOut(out)
 	root.SetErr(out)
 	return root
@@ -148,6 +158,29 @@ func TestAnotherCommandIsNotRun(t *testing.T) {
 		want := fmt.Sprintf(`plugin p (mine) h at %s changed the command todo.add to "todo.list", which cannot be run in its place; let it change args and flags, or refuse the command`, point)
 		if err == nil || err.Error() != want || out != "" {
 			t.Errorf("%s: %q, %v; want %s", point, out, err, want)
+		}
+	}
+}
+
+// TestOtherWordsNameAnotherCommand: Cobra takes the first argument of a command for a subcommand.
+// The plugins that check the subcommand have not been called, so it does not run.
+func TestOtherWordsNameAnotherCommand(t *testing.T) {
+	out, h, err := execute(t, "shelf", plugin(hook.CommandValidate, "args", `["clear","all"]`))
+	want := "plugin p (mine) h at command.validate changed the command shelf to \"shelf.clear\", which cannot be run in its place; let it change args and flags, or refuse the command"
+	if err == nil || err.Error() != want || out != "" {
+		t.Errorf("%q, %v; want %s; fired %q", out, err, want, h.fired)
+	}
+	if out, _, err := execute(t, "shelf", plugin(hook.CommandValidate, "args", `["low"]`)); err != nil || out != "shelf [low]\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// TestCommandsWithTheNamesOfCobras: plugins are called for a program's own commands, whatever their
+// names are.
+func TestCommandsWithTheNamesOfCobras(t *testing.T) {
+	for args, command := range map[string]string{"shelf help": "shelf.help", "shelf completion x": "shelf.completion", "__drop": "__drop"} {
+		if out, h, err := execute(t, args); err != nil || len(h.fired) != 4 || !strings.Contains(h.fired[1], strconv.Quote(command)) {
+			t.Errorf("%s: %q, %v, fired %q", args, out, err, h.fired)
 		}
 	}
 }

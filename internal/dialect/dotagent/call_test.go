@@ -1,8 +1,10 @@
 package dotagent
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +105,20 @@ func TestAGateNeverOpensByAccident(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnErrorBesideOk: the field ok decides, and an error beside it is a note and a warning.
+func TestAnErrorBesideOk(t *testing.T) {
+	r := fake(t, "contradiction")
+	var log bytes.Buffer
+	r.rt.Log = slog.New(slog.NewTextHandler(&log, nil))
+	out := fire(t, hook.JobPreflight, `{"agent":"a"}`, r.open().Hooks()...)
+	if out.Verdict != hook.Continue || len(out.Steps[0].Notes) != 1 || !strings.Contains(out.Steps[0].Notes[0], "to refuse, answer") {
+		t.Errorf("%s, notes %q", out.Verdict, out.Steps[0].Notes)
+	}
+	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "VPN is down") {
+		t.Errorf("log\n%s", log.String())
 	}
 }
 

@@ -52,6 +52,7 @@ func play(behaviour, verb string) (code int) {
 var misbehaviours = map[string]func() int{
 	"info info-error":           plugtest.Says(`{"ok":false,"error":"no licence for this host"}`, "noise", 1),
 	"info info-sorry":           plugtest.Says(`{"error":"no licence"}`, "", 0),
+	"invoke contradiction":      plugtest.Says(`{"ok":true,"error":"VPN is down"}`, "", 0),
 	"invoke extra":              plugtest.Says(`{"ok":true,"page_id":"#42","suggest":"s"}`, "", 0),
 	"invoke refuse":             plugtest.Says(`{"ok":false,"error":"VPN is down","suggest":"connect the VPN","host":"a"}`, "", 0),
 	"invoke refuse-exit":        plugtest.Says(`{"ok":false,"error":"VPN is down","suggest":"connect the VPN"}`, "noise", 1),

@@ -28,6 +28,7 @@ type plugin struct {
 	env      []string
 	rt       *dialect.Runtime
 	noise    *dialect.NoiseLog
+	remarks  dialect.Remarks
 	manifest *manifest
 	standby  *proc.Standby // processes that wait for an invoke; nil: none
 	unfit    error         // why the plugin refused the empty config; nil: it accepted it, or it has a config
@@ -247,6 +248,10 @@ func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (ho
 		p.rt.Log.Info("reply", "fields", excerpt.Of(a.extra.JSON(), mostExtra))
 	}
 	if a.ok {
+		if a.reason != "" {
+			reply.Notes = []string{`the error of the answer is ignored, because ok is true; to refuse, answer {"ok":false,"error":"…"}`}
+			p.remarks.Warn(p.rt.Log, "hook", t.kind, reply.Notes, "error", cut([]byte(a.reason)))
+		}
 		return reply, nil
 	}
 	return t.refused(reply, a)

@@ -2,6 +2,7 @@ package mine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,10 +64,13 @@ func unstarted(err error) error {
 // the object must say that it is an error, and stdout must have no answer: row M47.
 func (p *plugin) ended(sent json.RawMessage, r *proc.Result) error {
 	said, failed := saidOn(r.Stderr), r.Exit.Code != 0
-	if said != nil && (failed || said.stated && len(bytes.TrimSpace(r.Stdout)) == 0) {
+	if said != nil && (failed || said.stated && !answered(r)) {
 		return p.refusalIn(sent, said)
 	}
 	if !failed {
+		if among := saidAmong(r.Stderr); among != nil && among.stated && !answered(r) {
+			return hook.Failure(hook.Refused, among)
+		}
 		return nil
 	}
 	if words := stderrTail(r.Stderr); words != "" {
@@ -82,6 +86,8 @@ func (p *plugin) ended(sent json.RawMessage, r *proc.Result) error {
 // unexpected is the error of docs/protocols/mine.md, row M46.
 func unexpected(exit proc.Exit) error { return fmt.Errorf("plugin exited unexpectedly (%s)", exit) }
 
+func answered(r *proc.Result) bool { return len(bytes.TrimSpace(r.Stdout)) > 0 }
+
 // saidOn returns the error object on stderr, or nil if stderr as a whole is not one:
 // docs/protocols/mine.md, rows M44 and M45.
 func saidOn(stderr string) *errorObject {
@@ -90,6 +96,36 @@ func saidOn(stderr string) *errorObject {
 		return nil
 	}
 	return parseError(o)
+}
+
+// saidAmong returns the last error object among other lines of stderr, or nil. It ends with its
+// line, or is the rest of stderr. An interpreter may have written warnings before or after it.
+func saidAmong(stderr string) *errorObject {
+	lines := strings.SplitAfter(stderr, "\n")
+	for i := range slices.Backward(lines) {
+		line := strings.TrimPrefix(lines[i], "\uFEFF")
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		if said := cmp.Or(saidOn(line), saidOn(line+strings.Join(lines[i+1:], ""))); said != nil {
+			return said
+		}
+	}
+	return nil
+}
+
+// ignoredError returns a note on an error object that a plugin with exit code 0 has written to
+// stderr, and that refuses nothing. It returns "" if there is none. A line of a log may have a
+// field error beside others, and is not such an object.
+func ignoredError(r *proc.Result) string {
+	switch said := saidAmong(r.Stderr); {
+	case said == nil || !said.stated && !said.bare:
+		return ""
+	case answered(r):
+		return "stderr has an error, which is ignored, because stdout has an answer; to refuse, exit with a code other than 0"
+	default:
+		return "stderr has an error, which is ignored, because it has no status; to refuse, exit with a code other than 0"
+	}
 }
 
 // refusalIn returns the failure for the error object with which the plugin answered an invocation.

@@ -48,8 +48,16 @@ func connection(stage string, point hook.Point) (*translation, error) {
 	return dialect.Connection(Name, dialect.Spot{Hook: stage, Point: point}, (*translation).spot, native, elsewhere)
 }
 
+// ofTool shows a tool's arguments as flags. Arguments that are not an object are shown as one of
+// the args, so that a guard sees them.
 func ofTool(p hook.Object) hookContext {
-	return hookContext{command: dialect.Plain(p.Get("tool")), flags: flatten(object(p.Get("arguments")))}
+	c := hookContext{command: dialect.Plain(p.Get("tool")), flags: hook.Object{}}
+	if arguments := dialect.Arguments(p.Get("arguments")); arguments != nil {
+		c.flags = flatten(arguments)
+	} else {
+		c.args = []string{dialect.Plain(p.Get("arguments"))}
+	}
+	return c
 }
 
 // toTool writes changed flags back to the tool's arguments.
@@ -58,14 +66,17 @@ func toTool(p hook.Object, shown *hookContext, c *changes) (set hook.Object, not
 		set = append(set, hook.Field{Name: "tool", Value: rawjson.String(*c.command)})
 	}
 	was := p.Get("arguments")
-	switch arguments, changed := restored(object(was), c.flags); {
-	case changed && !rawjson.Missing(was) && was[0] != '{':
+	_, inString := rawjson.Text(was)
+	switch arguments, changed := restored(dialect.Arguments(was), c.flags); {
+	case changed && shown.args != nil:
 		notes = append(notes, "flags are ignored: the tool's arguments are not an object")
+	case changed && inString:
+		set = append(set, hook.Field{Name: "arguments", Value: rawjson.Quote(arguments)})
 	case changed:
 		set = append(set, hook.Field{Name: "arguments", Value: arguments})
 	}
-	if len(c.args) > 0 {
-		notes = append(notes, "args are ignored: a tool has only named arguments")
+	if c.changesArgs(shown) {
+		notes = append(notes, "args are ignored: of a tool's arguments, only flags can be changed")
 	}
 	if c.changesResult(shown) {
 		notes = append(notes, "the result is ignored: the tool has not run yet")
@@ -81,7 +92,7 @@ func ofToolResult(p hook.Object) hookContext {
 
 // toToolResult sets only the result, since the tool has run.
 func toToolResult(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
-	if _, changed := restored(object(p.Get("arguments")), c.flags); changed || len(c.args) > 0 {
+	if _, changed := restored(dialect.Arguments(p.Get("arguments")), c.flags); changed || c.changesArgs(shown) {
 		notes = append(notes, "args and flags are ignored: the tool has run")
 	}
 	if c.changesResult(shown) {

@@ -34,6 +34,8 @@ func TestErrorRules(t *testing.T) {
 		{"stderr that is not JSON is shown raw", "words", hook.Crash, "Traceback:\n  boom"},
 		{"status error with exit 0", "refuse-stdout", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
 		{"status error on stderr with exit 0", "refuse-zero", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
+		{"status error on stderr with exit 0, among other lines", "refuse-among", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
+		{"status error on stderr with exit 0, after a byte order mark", "refuse-marked", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
 		{"status error without a reason", "refuse-quietly", hook.Refused, "gave no reason"},
 		{"timeout", "hang", hook.Timeout, "timed out after 500ms"},
 		{"a reply without end", "huge", hook.TooLarge, "over 4194304 bytes"},
@@ -59,12 +61,16 @@ func TestErrorRules(t *testing.T) {
 			}
 		})
 	}
-	for _, behaviour := range []string{"empty", "bare", "null", "log-object", "log-answer"} {
+	ignored := map[string]string{"log-object": "because it has no status", "log-answer": "because stdout has an answer"}
+	for _, behaviour := range []string{"empty", "bare", "null", "log-line", "log-object", "log-answer"} {
 		t.Run("empty stdout: "+behaviour, func(t *testing.T) {
 			t.Parallel()
-			_, p := openFake(t, behaviour)
+			r, p := openFake(t, behaviour)
 			const payload = `{"command":"todo.add","flags":{"n":5}}`
 			out := fired(t, hook.CommandBefore, payload, p.Hooks()...)
+			if why := ignored[behaviour]; strings.Contains(r.log.String(), "which is ignored") != (why != "") || !strings.Contains(r.log.String(), why) {
+				t.Errorf("log\n%s\nwant a warning: %q", r.log, why)
+			}
 			if string(out.Payload) != payload || out.Steps[0].Changed || out.Steps[0].Sent == nil {
 				t.Errorf("payload %s, step %+v", out.Payload, out.Steps[0])
 			}

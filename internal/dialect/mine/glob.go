@@ -3,6 +3,8 @@ package mine
 import (
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
 )
@@ -22,6 +24,8 @@ func warnOfPattern(t *document.Table, pattern string) {
 	switch odd := oddIn(pattern); {
 	case odd == "[!":
 		t.WarnMisspelt("command", "write [^…] for any character but these", "%q matches an exclamation mark and the characters after it", cut(pattern))
+	case odd != "" && odd[0] >= utf8.RuneSelf:
+		t.WarnMisspelt("command", "type the pattern again", "%+q has a character that cannot be seen, and matches only commands with %+q in their name", cut(pattern), odd)
 	case odd == "/":
 		t.WarnMisspelt("command", "write the program's name without its folder", "%q matches no program: under `patchbay run` a command is the base name", cut(pattern))
 	case odd != "":
@@ -31,13 +35,17 @@ func warnOfPattern(t *document.Table, pattern string) {
 
 // oddIn returns the first character of a pattern that is special in a shell or a regular
 // expression, but not here. It returns "/" for a path, and "[!" for a class that is negated as in a
-// shell.
+// shell. A character that cannot be seen, such as a zero width space, is odd too.
 func oddIn(pattern string) string {
 	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "./") {
 		return "/"
 	}
 	if strings.HasPrefix(pattern, "!") {
 		return "!"
+	}
+	if i := strings.IndexFunc(pattern, func(r rune) bool { return r >= utf8.RuneSelf && !unicode.IsPrint(r) }); i >= 0 {
+		_, size := utf8.DecodeRuneInString(pattern[i:])
+		return pattern[i : i+size]
 	}
 	class := false // inside of brackets
 	for i := 0; i < len(pattern); i++ {

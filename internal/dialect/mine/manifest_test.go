@@ -240,8 +240,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestOddPatterns: a pattern in the syntax of a shell or a regular expression is a warning:
-// docs/protocols/mine.md, row M27.
+// TestOddPatterns: a pattern in the syntax of a shell or a regular expression, or with a character
+// that cannot be seen, is a warning: docs/protocols/mine.md, row M27.
 func TestOddPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"{rm,mv}":      `"{rm,mv}" matches only commands with "{" in their name: a pattern has only *, ? and […]`,
@@ -252,6 +252,9 @@ func TestOddPatterns(t *testing.T) {
 		"^git$":        `matches only commands with "^" in their name`,
 		"/usr/bin/git": "matches no program: under `patchbay run` a command is the base name",
 		"[!a]*":        `"[!a]*" matches an exclamation mark and the characters after it`,
+		"*\u200b":      `"*\u200b" has a character that cannot be seen, and matches only commands with "\u200b" in their name`,
+		"git\u00a0":    "has a character that cannot be seen",
+		"größe":        "",
 		`rm\\ mv`:      "", "*": "", "todo.*": "", "[^a]*": "", "git-?": "", "g++": "", "bin/tool": "",
 	} {
 		m, problems, warnings := parseManifest("m", []byte(manifestOf("p", "[[hooks]]\ncommand = \""+pattern+"\"\nstage=\"notify\"\nmode=\"notify\"\n")))

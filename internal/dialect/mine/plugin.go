@@ -107,18 +107,23 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	}
 	reply.Received = received(result.Stdout)
 	c, err := p.answer(reply.Sent, result)
-	if err != nil || c == nil {
+	if err != nil {
 		return reply, err
+	}
+	if note := ignoredError(result); note != "" {
+		reply.Notes = []string{note}
+		p.remarks.Warn(p.rt.Log, "hook", t.stage, reply.Notes)
+	}
+	if c == nil {
+		return reply, nil
 	}
 	if err := c.check(t, &shown); err != nil {
 		return reply, err
 	}
 	var notes []string
 	reply.Set, notes = t.apply(ev.Payload, &shown, c)
-	reply.Notes = append(c.notes, notes...)
-	if c.refusal != "" {
-		p.remarks.Warn(p.rt.Log, "hook", t.stage, []string{c.refusal})
-	}
+	reply.Notes = slices.Concat(reply.Notes, c.notes, notes)
+	p.remarks.Warn(p.rt.Log, "hook", t.stage, slices.Concat(c.ignored, notes))
 	return reply, nil
 }
 

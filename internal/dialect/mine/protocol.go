@@ -144,6 +144,7 @@ type errorObject struct {
 	message string
 	code    string
 	stated  bool // it has the status error
+	bare    bool // it has no fields but an error and a code
 }
 
 func (e *errorObject) Error() string {
@@ -201,7 +202,8 @@ func parseError(o hook.Object) *errorObject {
 	if stated && status != statusError || message == "" && code == "" {
 		return nil
 	}
-	return &errorObject{message: cut(message), code: cut(code), stated: stated}
+	bare := !slices.ContainsFunc(o, func(f hook.Field) bool { return f.Name != "error" && f.Name != "code" })
+	return &errorObject{message: cut(message), code: cut(code), stated: stated, bare: bare}
 }
 
 // changes holds the fields of the context in a plugin's reply; a field that is nil was not in the
@@ -213,7 +215,7 @@ type changes struct {
 	result  json.RawMessage
 	nulls   []string // the fields that are null, in place of a value
 	notes   []string // what the reply has that the protocol does not know
-	refusal string   // why the reply has no effect, if it may be meant as a refusal; "": it has one
+	ignored []string // those of the notes that are logged too: the reply may mean what it has no effect on
 }
 
 // parseReply reads the stdout of a transform hook: docs/protocols/mine.md, rows M36 and M47. It
@@ -256,7 +258,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 	if err != nil {
 		return c, err
 	}
-	c.notes = append(c.notes, dialect.UnknownFields("context", o, contextFields)...)
+	c.noteUnknown("context", o, contextFields)
 	for _, name := range changeable {
 		if string(o.Get(name)) == "null" {
 			c.nulls = append(c.nulls, name)

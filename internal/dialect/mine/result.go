@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -31,7 +30,7 @@ func (c *changes) keepResult(shown *hookContext) error {
 		if now, err = parseForeign("context.result", c.result); err != nil {
 			return err
 		}
-		c.notes = append(c.notes, dialect.UnknownFields("context.result", now, resultFields)...)
+		c.noteUnknown("context.result", now, resultFields)
 	default:
 		return garbled(`parse error: context.result is neither {"stdout","stderr","exit_code"} nor a string: %q`, cut(string(c.result)))
 	}

@@ -75,18 +75,23 @@ func TestProgramResults(t *testing.T) {
 }
 
 // TestUnknownFields: fields that the protocol does not know are ignored, and are notes of the step.
-// An answer that is not a refusal, but may be meant as one, is a warning too:
-// docs/protocols/mine.md, rows M35 and M47.
+// If the answer may be meant to refuse or to change something, that is a warning too:
+// docs/protocols/mine.md, rows M35, M47 and M62.
 func TestUnknownFields(t *testing.T) {
 	for _, c := range []struct {
 		answer string
 		warns  bool
 		notes  []string
 	}{
-		{`{"status":"ok","contxt":{}}`, false, []string{`the answer has the unknown field "contxt", which is ignored; did you mean "context"?`}},
-		{`{"status":"ok","args":["a"]}`, false, []string{`the answer has "args" beside context, where it is ignored; put it into context`}},
-		{`{"status":"ok","context":{"arg":["a"]}}`, false, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
-		{`{"context":{"result":{"stdout":"o","exit":0}}}`, false, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
+		{`{"status":"ok","contxt":{}}`, true, []string{`the answer has the unknown field "contxt", which is ignored; did you mean "context"?`}},
+		{`{"status":"ok","args":["a"]}`, true, []string{`the answer has "args" beside context, where it is ignored; put it into context`}},
+		{`{"status":"ok","context":{"arg":["a"]}}`, true, []string{`context has the unknown field "arg", which is ignored; did you mean "args"?`}},
+		{`{"context":{"result":{"stdout":"o","exit":0}}}`, true, []string{`context.result has the unknown field "exit", which is ignored; did you mean "exit_code"?`}},
+		{`{"context":{"status":"error","error":"no"}}`, true, []string{
+			`context has "status", which is ignored there; put it beside context`, `context has "error", which is ignored there; put it beside context`,
+		}},
+		{`{"status":"ok","context":{"command":"d"}}`, true, []string{"the command is ignored: it has run"}},
+		{`{"status":"ok","mood":"good"}`, false, []string{`the answer has the unknown field "mood", which is ignored; known here: status, context, error, code`}},
 		{`{"status":"ok","protocol_version":"1.0.0","type":"hook","stage":"postexec","mode":"transform","context":{"timestamp":"t"}}`, false, nil},
 		{`{"status":"ok","error":"no"}`, true, []string{`the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`}},
 		{`{"error":{"message":"no"}}`, true, []string{`the answer has an error, which is ignored: it counts only as a string, with the status "error" or without a status`}},

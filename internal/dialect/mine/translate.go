@@ -72,7 +72,7 @@ func toCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, 
 	if c.command != nil && *c.command != shown.command {
 		set = append(set, hook.Field{Name: "command", Value: rawjson.String(*c.command)})
 	}
-	if c.args != nil && !slices.Equal(c.args, shown.args) {
+	if c.changesArgs(shown) {
 		set = append(set, hook.Field{Name: "args", Value: list(c.args)})
 	}
 	if flags, changed := restored(object(p.Get("flags")), c.flags); changed {
@@ -105,6 +105,11 @@ func toRanCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Objec
 	rest.command = nil
 	set, _ = toCommand(p, shown, &rest)
 	return set, notes
+}
+
+// changesArgs reports whether the plugin changed the args.
+func (c *changes) changesArgs(shown *hookContext) bool {
+	return c.args != nil && !slices.Equal(c.args, shown.args)
 }
 
 // changesResult reports whether the plugin changed the result. A missing result was shown as null.

@@ -125,17 +125,36 @@ func toolCall(payload hook.Object) hook.Field {
 	return hook.Field{Name: "call", Value: call.JSON()}
 }
 
-// input returns a tool's arguments as an object. Some hosts have them in a string.
+// input returns a tool's arguments as an object. Arguments that are not an object become its only
+// field, so that a guard sees them.
 func input(arguments json.RawMessage) json.RawMessage {
-	if inner, ok := rawjson.Unquote(arguments); ok {
-		if o, err := rawjson.Parse([]byte(inner)); err == nil {
-			return o.JSON()
+	if len(arguments) > 0 && arguments[0] == '{' {
+		return arguments
+	}
+	o := dialect.Arguments(arguments)
+	if o == nil {
+		o = hook.Object{{Name: wholeArguments, Value: arguments}}
+	}
+	return o.JSON()
+}
+
+// wholeArguments is the field of an input for arguments that are not an object.
+const wholeArguments = "arguments"
+
+// arguments is the reverse of input, for an input that a plugin changed. It returns nil if the
+// input cannot be put in the place of the arguments that the call had.
+func arguments(was, input json.RawMessage) json.RawMessage {
+	if dialect.Arguments(was) == nil {
+		o, err := rawjson.Parse(input)
+		if err != nil || len(o) != 1 {
+			return nil
 		}
+		return o.Get(wholeArguments)
 	}
-	if len(arguments) == 0 || arguments[0] != '{' {
-		return json.RawMessage("{}")
+	if isString(was) {
+		return rawjson.String(string(input))
 	}
-	return arguments
+	return input
 }
 
 // giveResult adds a ToolResult: {output, success, error}.
@@ -163,13 +182,15 @@ func giveText(field string) func(hook.Object) hook.Object {
 func changeCall(payload, given, answer hook.Object) hook.Reply {
 	was, now := part(given, "call"), part(answer, "call")
 	set := differing(was, now, map[string]string{"tool_name": "tool", "tool_call_id": "call_id"})
+	reply := hook.Reply{Verdict: hook.Continue, Set: set}
 	if v := now.Get("input"); !bytes.Equal(v, was.Get("input")) {
-		if isString(payload.Get("arguments")) {
-			v = rawjson.String(string(v))
+		if v = arguments(payload.Get("arguments"), v); v == nil {
+			reply.Notes = append(reply.Notes, fmt.Sprintf("the input of its answer is ignored: the tool's arguments are not an object, and the input must have them as %q alone", wholeArguments))
+			return reply
 		}
-		set = append(set, hook.Field{Name: "arguments", Value: v})
+		reply.Set = append(reply.Set, hook.Field{Name: "arguments", Value: v})
 	}
-	return hook.Reply{Verdict: hook.Continue, Set: set}
+	return reply
 }
 
 // resolve sets the result of on_resolve_tool, which replaces the tool's: docs/protocols/python.md,
