@@ -36,6 +36,33 @@ func TestChat(t *testing.T) {
 	p.seeIn("[data-plugin=sign]", "on_final")
 }
 
+// A reply's table and headings are shown as such, and its wide table fits on a phone.
+func TestChatTable(t *testing.T) {
+	const reply = `
+- text: |
+    ## What is **here**
+
+    | Name | Size |
+    |:---|---:|
+    | ` + "`script.yaml`" + ` | **120** |
+    | a\|b | a-size-that-is-so-long-that-it-does-not-fit-on-any-phone-of-today-or-tomorrow |
+
+    a | b is not a table
+`
+	s := newSite(t, scripted(t, reply))
+	id := s.begin()
+	s.say(id, "what is here?")
+	p := newTab(t, s, "/chat/"+id)
+	p.until("the table", `document.querySelector('[data-role=assistant] th:nth-child(2)')?.innerText === 'Size'`)
+	p.until("its rows", `[...document.querySelectorAll('[data-role=assistant] tbody tr')].map((row) => row.cells[0].innerText).join() === 'script.yaml,a|b'`)
+	p.until("bold words in a cell", `document.querySelector('[data-role=assistant] td strong')?.innerText === '120'`)
+	p.until("the heading without its marks", `document.querySelector('[data-role=assistant] .heading')?.innerText === 'What is here'`)
+	p.seeIn("[data-role=assistant]", "a | b is not a table")
+	p.checkAxe()
+	p.picture("chat-table")
+	p.fits()
+}
+
 // A turn that takes too long is interrupted; its messages stay.
 func TestChatInterrupted(t *testing.T) {
 	s := newSite(t, scripted(t, "- text: one two three four five six seven eight nine ten eleven twelve thirteen\n  delay: 3s\n"))

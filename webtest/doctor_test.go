@@ -14,6 +14,9 @@ func TestDoctorFixes(t *testing.T) {
 	p := newTab(t, s, "/doctor")
 	p.see("1 thing to fix")
 	p.seeIn("[data-finding=locked]", "chmod +x")
+	p.open("/plugins/locked")
+	p.click("=How to fix it")
+	p.at("/doctor")
 	p.click("=Make it executable")
 	p.see("All is well")
 	p.unsee("1 thing to fix")
@@ -37,7 +40,7 @@ func TestDoctorRestartsAndEnables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check := fmt.Sprintf("import os\nimport sys\n\nif not os.path.exists(%q):\n    sys.exit(\"I feel unwell\")\n", filepath.Join(home, "well"))
+		check := fmt.Sprintf("import os\nimport sys\n\nif not os.path.exists(%q):\n    print(\"not JSON\", flush=True)\n    sys.exit(\"I feel unwell\")\n", filepath.Join(home, "well"))
 		moody := strings.NewReplacer("import sys\n", check, `"shout"`, `"moody"`).Replace(string(shout))
 		if err := os.WriteFile(filepath.Join(dir, "moody"), []byte(moody), 0o755); err != nil {
 			t.Fatal(err)
@@ -46,6 +49,8 @@ func TestDoctorRestartsAndEnables(t *testing.T) {
 	s.call("POST", "/v1/config/changes", map[string]any{"changes": []any{map[string]any{"set": "enabled", "plugin": "sign", "value": false}}}, nil)
 	p := newTab(t, s, "/doctor")
 	p.seeIn("[data-finding=moody]", "I feel unwell")
+	p.seeIn("[data-severity=warning] [data-finding=moody]", "print text for the log to stderr")
+	p.until("only commands to be shown as code", `[...document.querySelectorAll('[data-finding=moody] code')].map((e) => e.innerText).join() === 'patchbay plugin info -v moody'`)
 	p.picture("doctor-actions")
 	p.click("[data-finding=moody] button")
 	p.seeIn(".toast.bad", "I feel unwell")

@@ -193,3 +193,18 @@ func TestConfigForm(t *testing.T) {
 	p.see("is saved, and in force")
 	eventually(t, "the plugin to work with it", func() bool { return strings.Count(s.greet(), "Ben") == 4 })
 }
+
+// A line of the log that is wider than the box is read by scrolling sideways.
+func TestLongLineOfTheLog(t *testing.T) {
+	s := newSite(t)
+	s.call("POST", "/v1/tools/tuner.greet/call", map[string]any{"arguments": map[string]any{"who": strings.Repeat("Ben and ", 50) + "Eve"}}, nil)
+	p := newTab(t, s, "/plugins/tuner?tab=log")
+	p.see("and Eve")
+	p.until("the end of the line to be visible", `(() => {
+		const list = document.querySelector('[aria-label="Log of tuner"]');
+		const line = [...list.querySelectorAll('.text')].find((e) => e.innerText.includes('and Eve'));
+		list.scrollLeft = list.scrollWidth;
+		return line.getBoundingClientRect().right <= list.getBoundingClientRect().right;
+	})()`)
+	p.fits()
+}

@@ -96,7 +96,7 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 // unanswered adds the end of the plugin's stderr, which often says why there was no answer. If the
 // plugin was late, the error has a fix.
 func unanswered(err, late error, process *proc.Process) error {
-	slow := err == late
+	slow := errors.Is(err, late)
 	if said := hook.ReasonLine(process.Stderr()); said != "" {
 		err = fmt.Errorf("%w (stderr: %s)", err, said)
 	}

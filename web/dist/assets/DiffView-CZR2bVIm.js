@@ -1,3 +1,0 @@
-import{$ as e,Ct as t,Dt as n,E as r,F as i,H as a,K as o,V as s,X as c,Z as l,at as u,bt as d,lt as f,mt as p,q as m,wt as h}from"./index-C5Bd6n9J.js";var g=e(`<span> </span>`),_=e(`<pre class="diff svelte-dnz73y" tabindex="0" role="group"></pre>`);function v(e,v){h(v,!0);let y=r(v,`text`,3,``),b=r(v,`label`,3,`Changes`),x=d(()=>y().replace(/\n$/,``).split(`
-`).map(e=>({line:e,kind:/^(\+\+\+|---)/.test(e)?`file`:e[0]===`+`?`added`:e[0]===`-`?`removed`:e[0]===`@`?`place`:``})));var S=_();o(S,21,()=>u(x),m,(e,t)=>{let n=()=>u(t).line,r=()=>u(t).kind;var i=g(),o=p(i,!0);f(()=>{s(i,1,a(r()),`svelte-dnz73y`),c(o,n()+`
-`)}),l(e,i)}),n(S),f(()=>i(S,`aria-label`,b())),l(e,S),t()}export{v as t};

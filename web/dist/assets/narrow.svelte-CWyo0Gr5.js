@@ -1,0 +1,1 @@
+import{_t as e,at as t,gt as n,ut as r,vt as i}from"./index-COSb-M2K.js";function a(a){let o=matchMedia(`(max-width: ${a}px)`),s=i(n(o.matches));return r(()=>{let t=()=>e(s,o.matches,!0);return o.addEventListener(`change`,t),()=>o.removeEventListener(`change`,t)}),{get now(){return t(s)}}}export{a as t};
