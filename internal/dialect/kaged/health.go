@@ -91,7 +91,7 @@ type load struct {
 	mu    sync.Mutex    // protects the fields below
 	calls int           // under way
 	round int           // how often ended was called
-	older int           // how many of the calls began before the last call of ended
+	older int           // how many of the calls under way began before ended was called last
 	quiet chan struct{} // the channel that ended returned last; nil: it is closed
 }
 

@@ -60,7 +60,7 @@ func (p *plugin) misnamed(err error) error {
 			return err
 		}
 		named := *start
-		named.Fix = "write ./" + name + " in command of the manifest: without ./ it is not the file in the plugin's directory"
+		named.Fix = "write ./" + name + " in command of the manifest: without ./ the program is searched for in PATH, not in the plugin's directory"
 		return &named
 	}
 	if _, missing := os.Lstat(start.Path); !errors.Is(missing, fs.ErrNotExist) {
@@ -194,8 +194,8 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call sends one request for a hook, a tool or a method to the current process. Without split, the
-// result has no fields.
+// call sends one request for a hook, a tool or a method to the current process. If split is false,
+// the result has only its JSON, not split into fields.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage, split bool) (wire.Result, error) {
 	if err := p.gate.enter(ctx); err != nil {
 		return wire.Result{}, err
