@@ -17,7 +17,7 @@ func shown(text string) string {
 	return string([]rune(text))
 }
 
-// restored returns sent if plugins left it as they saw it, otherwise what they left.
+// restored returns sent if plugins left it as they saw it. Otherwise it returns left.
 func restored(sent, left string) string {
 	if shown(sent) == left {
 		return sent

@@ -114,7 +114,8 @@ func (d *dialogue) unfinished() string {
 	return "; it wrote " + shown(d.tail) + " without a line end"
 }
 
-// saidSince returns the last line of stderr, if stderr is no longer what it was then.
+// saidSince returns the last line of stderr. It returns "" if stderr still equals then, its earlier
+// content.
 func (d *dialogue) saidSince(then string) string {
 	now := d.process.Stderr()
 	if now == then {
