@@ -182,6 +182,14 @@ func (r *run) estimateSize(tools []model.Tool) int {
 	return max(estimate, r.counted.Input+model.Estimate(messages[r.countAt:]))
 }
 
+// Estimate returns about how many tokens a model call with these messages of a session has, with
+// the base prompt and the tools. What plugins add to the prompt is not counted.
+func (a *Agent) Estimate(s session.Session, messages []model.Message) int {
+	r := a.newRun(Turn{Session: s})
+	request := model.Request{System: r.basePrompt(), Messages: messages, Tools: r.offerTools()}
+	return request.Estimate()
+}
+
 // compact fires compact.before, compacts the transcript unless a plugin did, fires compact.after,
 // and stores the result in the log.
 func (r *run) compact(ctx context.Context, s *compactionPlan) (*session.Compaction, error) {

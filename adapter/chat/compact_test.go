@@ -240,6 +240,20 @@ func newLong(t *testing.T, replies ...play) *testBed {
 	return b
 }
 
+// TestEstimate: the estimate for a session is what its next model call has, prompt and tools
+// included.
+func TestEstimate(t *testing.T) {
+	b := newTestBed(t, say("yes"))
+	b.tools = []Tool{{Name: "look", Description: "Looks around.", Parameters: []byte(`{"type":"object"}`)}}
+	b.Project = "Use tabs."
+	b.run("anything there?")
+	asked := b.player.requests[0]
+	got := b.Estimate(b.turn("").Session, asked.Messages)
+	if want := asked.Estimate(); got != want || got <= model.Estimate(asked.Messages) {
+		t.Errorf("%d tokens, the call had %d, its messages %d", got, want, model.Estimate(asked.Messages))
+	}
+}
+
 func TestAutomaticCompaction(t *testing.T) {
 	t.Run("a conversation that grows too long is compacted before the model is asked", func(t *testing.T) {
 		b := newLong(t, say("in short"), say("answer"))

@@ -3,6 +3,7 @@ package codehook
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -56,13 +57,29 @@ func IsOdd(err error) bool {
 	return deep || repeated
 }
 
-// EventName returns the name of an event that [Parse] may have refused, or "" if it has none.
-func EventName(data []byte) string {
-	o, err := rawjson.Parse(data)
-	if err != nil {
-		return ""
+// Placeholder returns an event in the place of one that [Parse] refused, so that it can be
+// answered. It has the name of that event and, in a line of OpenCode, the id; its other fields are
+// made up.
+func Placeholder(in Input) (*Moment, error) {
+	head := beginning(in.Data)
+	data := object("tool_name", "unknown", "toolName", "unknown", "prompt", "unknown", "hook_event_name", (&Moment{data: head}).name())
+	if in.Agent == OpenCode {
+		data = append(head, object("input", object("tool", "unknown"),
+			"output", object("parts", raw(`[{"type":"text","text":"unknown"}]`), "system", raw(`["unknown"]`)))...)
 	}
-	return (&Moment{data: o}).name()
+	return Parse(Input{Agent: in.Agent, Event: in.Event, Data: data.JSON(), Dir: in.Dir, Environ: map[string]string{}})
+}
+
+// beginning returns the fields that say which event it is, of an object that may be nested too
+// deep, or cut off behind these fields.
+func beginning(data []byte) hook.Object {
+	var head hook.Object
+	for c := rawjson.FieldsWithin(data, rawjson.Space(data, 0), len(data)); c.Next(); {
+		if slices.Contains([]string{"id", "event", "hook_event_name", "hookName"}, c.Name) {
+			head = head.With(hook.Field{Name: c.Name, Value: c.Value.Clean(data)})
+		}
+	}
+	return head
 }
 
 func (m *Moment) name() string { return m.text("hook_event_name", "hookName") }

@@ -28,7 +28,7 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	home := t.TempDir()
 	site := filepath.Join(home, "site")
 	for name, text := range map[string]string{".git/HEAD": "", "AGENTS.md": "Use tabs.", ".patchbay/prompts/review.md": "Look at $ARGUMENTS closely.",
-		".patchbay/plugins/shout": siteScaffold} {
+		".patchbay/plugins/shout": siteScaffold, ".patchbay/config.toml": "[plugins.notes]\nconfig = { shown = 5 }\n"} {
 		write(t, site, name, text)
 	}
 	shout := filepath.Join(site, ".patchbay", "plugins", "shout")
@@ -49,7 +49,7 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	term := open()
 	term.shows("has 1 plugin:", "shout scaffold", "may do everything that you may", "+ .patchbay/plugins/shout", "[y/N]")
 	term.keys("n", "Enter")
-	term.shows("you are not asked again unless they change", "from the project: AGENTS.md, 1 prompt", "you said no to them")
+	term.shows("you are not asked again unless they change", "If you change your mind: patchbay project trust", "from the project: AGENTS.md, 1 prompt, config of notes", "you said no to them")
 	term.keys("/rev")
 	term.shows("/review", "Look at $ARGUMENTS closely.")
 	term.keys("iew main.go", "Enter")
@@ -63,8 +63,9 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	}
 
 	term = open()
-	if screen := term.shows("from the project: AGENTS.md, 1 prompt"); strings.Contains(screen, "[y/N]") {
-		t.Errorf("asked again:\n%s", screen)
+	screen := term.shows("from the project: AGENTS.md, 1 prompt", "you said no to them")
+	if strings.Contains(screen, "[y/N]") || strings.Contains(screen, "! the project's plugins") {
+		t.Errorf("asked or warned again:\n%s", screen)
 	}
 	term.keys("C-d")
 	term.ended()
@@ -73,7 +74,7 @@ func TestChatAsksAboutAProject(t *testing.T) {
 	term = open()
 	term.shows("[y/N]")
 	term.keys("y", "Enter")
-	term.shows("from the project: AGENTS.md, 1 prompt, 1 plugin")
+	term.shows("from the project: AGENTS.md, 1 prompt, config of notes, 1 plugin")
 	term.keys("C-d")
 	term.ended()
 	if !ran() {

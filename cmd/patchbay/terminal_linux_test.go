@@ -67,7 +67,9 @@ func TestNoSessionToChoose(t *testing.T) {
 	if code := end(); code != 4 {
 		t.Errorf("exit code %d", code)
 	}
-	await(t, func() bool { return strings.Contains(s.String(), "session not found: there is none to continue yet") })
+	await(t, func() bool {
+		return strings.Contains(s.String(), "there is no session to continue yet") && strings.Contains(s.String(), "`patchbay chat` begins one")
+	})
 }
 
 // askerIn makes a home with a plugin that has one command.

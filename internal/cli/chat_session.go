@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,7 @@ func (a *app) pickSession(ctx context.Context, c *conversation) error {
 		return err
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("%w: there is none to continue yet", session.ErrNotFound)
+		return &problem{kind: kindNotFound, err: errors.New("there is no session to continue yet"), fix: "`patchbay chat` begins one"}
 	}
 	id, err := tui.PickSession(ctx, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors()}, rows, more)
 	if errors.Is(err, tui.ErrGivenUp) {

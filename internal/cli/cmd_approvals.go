@@ -49,7 +49,7 @@ may be anything.`,
 
 func newApprovalsAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "add [--] WORD…",
+		Use:   "add WORD…",
 		Short: "Let commands that begin with these words run without asking",
 		Long: `Let simple commands that begin with these words run without asking in this
 project, with any arguments after them. A command line never matches if it has a
@@ -72,7 +72,7 @@ other programs (sh, sudo, env, xargs, python and so on) are refused.`,
 func newApprovalsRemoveCommand(a *app) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
-		Use:   "remove [COMMAND]",
+		Use:   "remove COMMAND | --all",
 		Short: "Remove an approval of this project",
 		Long: `Remove an approval of this project, so that the agent asks again. Write COMMAND
 as ` + "`patchbay approvals list`" + ` shows it, with or without the … at its end. The

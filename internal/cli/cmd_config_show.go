@@ -67,7 +67,7 @@ func (a *app) runConfigShow(args []string, o configShowOptions) error {
 	if a.flags.json {
 		return a.printJSON(chosen)
 	}
-	if err := a.printSettings(chosen); err != nil || len(args) > 0 {
+	if err := a.printSettings(chosen, len(args) > 0); err != nil || len(args) > 0 {
 		return err
 	}
 	return a.printFromProject()
@@ -106,7 +106,9 @@ func noSetting(prefix string, all []config.Setting) error {
 		fix: suggestName(prefix, names, "`patchbay config show` lists all settings; settings of plugins are listed only if a file sets them")}
 }
 
-func (a *app) printSettings(settings []config.Setting) error {
+// printSettings prints a table of settings. If the screen is too narrow for it, values are cut, or
+// each value has its own line if all of it is wanted.
+func (a *app) printSettings(settings []config.Setting, whole bool) error {
 	if len(settings) == 0 {
 		a.sayf("Every setting has its default.\n")
 		return nil
@@ -123,7 +125,19 @@ func (a *app) printSettings(settings []config.Setting) error {
 		}
 		rows = append(rows, []render.Cell{{Text: s.Key, Style: render.StyleBold}, value, from})
 	}
-	return render.Table(a.out, rows, a.screen())
+	o := a.screen()
+	fits := o.Width == 0 || o.Width >= render.TableWidth(rows, maxPathWidth)
+	if whole && !fits {
+		for _, row := range rows[1:] {
+			a.sayf("%s  %s\n  %s\n", o.Paint(row[0].Style, render.Line(row[0].Text)), o.Paint(row[2].Style, render.Line(row[2].Text)), render.Line(row[1].Text))
+		}
+		return nil
+	}
+	if err := render.Table(a.out, rows, o); err != nil || fits {
+		return err
+	}
+	a.sayf("\nA value that ends with … was cut: `patchbay config show SETTING` shows it whole.\n")
+	return nil
 }
 
 // settingText returns a value as it is written in the file, or a note in parentheses.

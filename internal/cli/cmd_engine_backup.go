@@ -54,7 +54,7 @@ func (a *app) runEngineBackup(ctx context.Context, file string) error {
 	if a.flags.json {
 		return a.printJSON(backupJSON{file, s})
 	}
-	a.printf("%s\n  %s, %s, %s; read back without an error\n", a.place(file), render.Count(s.Streams, "stream"),
+	a.sayf("%s\n  %s, %s, %s; read back without an error\n", a.place(file), render.Count(s.Streams, "stream"),
 		render.Count(s.Blocks, "block"), render.Count(s.Records, "record"))
 	return nil
 }
@@ -92,10 +92,10 @@ func (a *app) runEngineRestore(ctx context.Context, file string) error {
 	if a.flags.json {
 		return a.printJSON(r)
 	}
-	a.printf("%s\n  %s, %s, from %s\n", a.place(r.Dir), render.Count(r.Summary.Streams, "stream"),
+	a.sayf("%s\n  %s, %s, from %s\n", a.place(r.Dir), render.Count(r.Summary.Streams, "stream"),
 		render.Count(r.Summary.Records, "record"), r.Summary.Created.Local().Format("2006-01-02 15:04:05"))
 	if r.Before != "" {
-		a.printf("  the old store is %s\n", a.place(r.Before))
+		a.sayf("  the old store is %s\n", a.place(r.Before))
 	}
 	return nil
 }

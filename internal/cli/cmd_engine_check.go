@@ -56,7 +56,7 @@ type checkJSON struct {
 
 func (a *app) showCheck(r *engine.CheckResult) {
 	o := a.screen()
-	a.printf("%s\n", a.place(r.Dir))
+	a.sayf("%s\n", a.place(r.Dir))
 	fine := "nothing is damaged"
 	if r.Read == nil {
 		who := "another process"
@@ -64,33 +64,33 @@ func (a *app) showCheck(r *engine.CheckResult) {
 			who = fmt.Sprintf("process %d", r.Running)
 		}
 		fine = "it has found no damage so far"
-		a.printf("  %s runs the engine, so no block was read; end it to read them all\n", who)
+		a.sayf("  %s runs the engine, so no block was read; end it to read them all\n", who)
 	} else {
-		a.printf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "message"))
+		a.sayf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "message"))
 		for _, f := range r.Read.Findings {
-			a.printf("  %s %s\n", o.Paint(render.StyleRed, "damaged:"), render.Line(f.String()))
+			a.sayf("  %s %s\n", o.Paint(render.StyleRed, "damaged:"), render.Line(f.String()))
 		}
 		for _, name := range r.Read.Gone {
-			a.printf("  %s stream %s existed at the last clean stop\n", o.Paint(render.StyleRed, "missing:"), render.Line(name))
+			a.sayf("  %s stream %s existed at the last clean stop\n", o.Paint(render.StyleRed, "missing:"), render.Line(name))
 		}
 		for _, name := range r.Read.Skipped {
-			a.printf("  %s stream %s is compressed or encrypted, which this engine does not support\n", o.Paint(render.StyleYellow, "not checked:"), render.Line(name))
+			a.sayf("  %s stream %s is compressed or encrypted, which this engine does not support\n", o.Paint(render.StyleYellow, "not checked:"), render.Line(name))
 		}
 	}
 	a.showReports(r.Reports)
 	if r.OK() {
-		a.printf("  %s\n", o.Paint(render.StyleGreen, fine))
+		a.sayf("  %s\n", o.Paint(render.StyleGreen, fine))
 	} else {
-		a.printf("  %s patchbay engine repair\n", o.Paint(render.StyleGreen, "fix:"))
+		a.sayf("  %s patchbay engine repair\n", o.Paint(render.StyleGreen, "fix:"))
 	}
 }
 
 // showReports prints the damage that engines have found before.
 func (a *app) showReports(reports []engine.Report) {
 	for _, r := range reports {
-		a.printf("  found on %s, kept in %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), a.place(r.Dir))
+		a.sayf("  found on %s, kept in %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), a.place(r.Dir))
 		for _, f := range r.Findings {
-			a.printf("    %s\n", render.Line(f.String()))
+			a.sayf("    %s\n", render.Line(f.String()))
 		}
 	}
 }
@@ -126,9 +126,9 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 	if a.flags.json {
 		return a.printJSON(r)
 	}
-	a.printf("%s\n", a.place(r.Dir))
+	a.sayf("%s\n", a.place(r.Dir))
 	if len(r.Acknowledged) == 0 {
-		a.printf("  %s\n", a.screen().Paint(render.StyleGreen, "nothing is damaged"))
+		a.sayf("  %s\n", a.screen().Paint(render.StyleGreen, "nothing is damaged"))
 		return nil
 	}
 	a.showReports(r.Acknowledged)
@@ -137,6 +137,6 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 		_, n, _ := s.Totals()
 		lost += n
 	}
-	a.printf("  %s in place, %d lost; the engine can open the store\n", render.Count(r.Read.Messages, "message"), lost)
+	a.sayf("  %s in place, %d lost; the engine can open the store\n", render.Count(r.Read.Messages, "message"), lost)
 	return nil
 }

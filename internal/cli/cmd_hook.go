@@ -23,7 +23,7 @@ func newHookCommand(a *app) *cobra.Command {
 	var standIn bool
 	cmd := &cobra.Command{
 		Use:     "hook AGENT",
-		Short:   "Answer a hook of another coding agent",
+		Short:   "Make other coding agents ask your plugins",
 		GroupID: groupAgent,
 		Long: `Ask your plugins about an event of another coding agent. The agent starts this
 command at each event, writes the event to its stdin, and obeys its output and

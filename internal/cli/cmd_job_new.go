@@ -134,6 +134,9 @@ func (a *app) newJob(ctx context.Context, d jobDraft) error {
 	return a.showNewJob(m, &d)
 }
 
+// makeStartable is the fix for a command that names no program.
+const makeStartable = "install it, write its whole path, or make it executable (chmod +x)"
+
 // checkJob parses the manifest as a daemon will.
 func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, error) {
 	m, err := d.parse(filepath.Join(dir, "agent.toml"))
@@ -147,7 +150,7 @@ func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, e
 		return nil, usage("add --at or --cron, or leave --timezone out", "--timezone has no effect without a time")
 	}
 	if !d.scripted() && !a.startable(m.Run.Command) {
-		return nil, usage("install it, write its whole path, or make it executable (chmod +x)", "%s is not a program that can be started", m.Run.Command)
+		return nil, usage(makeStartable, "%s is not a program that can be started", m.Run.Command)
 	}
 	return m, nil
 }
@@ -250,7 +253,7 @@ func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
 		rows = append(rows, []render.Cell{{}, {Text: command, Style: render.StyleCyan}, {Text: why}})
 	}
 	if d.scripted() {
-		next("$EDITOR "+a.place(filepath.Join(m.Dir, "run.sh")), "write what it does")
+		next("${EDITOR:-vi} "+a.place(filepath.Join(m.Dir, "run.sh")), "write what it does")
 	}
 	next("patchbay job run "+m.Agent.Name, "run it now")
 	next("patchbay job logs "+m.Agent.Name, "what it printed")
@@ -279,7 +282,7 @@ func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err er
 		d.command = splitCommand(line)
 		d.makePathAbsolute(a.dir())
 		if !d.scripted() && !a.startable(d.command[0]) {
-			a.tellf("%s is not a program that can be started.\n", render.Line(d.command[0]))
+			a.tellf("%s is not a program that can be started: %s.\n", render.Line(d.command[0]), makeStartable)
 			d.command = nil
 		}
 	}

@@ -125,3 +125,21 @@ func TestWhenAnAgentRuns(t *testing.T) {
 		t.Error("hours were taken for minutes")
 	}
 }
+
+// TestAFailedAttemptAt80Columns: no line about a failed attempt and the wait for the next one is
+// wider than the terminal.
+func TestAFailedAttemptAt80Columns(t *testing.T) {
+	c := newConsole(t, "NO_COLOR=1")
+	c.Width, c.OutTTY = 80, true
+	w := waiter{app: &app{IO: c.IO, out: &output{w: &c.out}}}
+	failed := job.Attempt{Number: 1, Error: strings.Repeat("no such file ", 10)}
+	w.wait(t.Context(), job.Run{Attempts: []job.Attempt{failed}, Most: 2, NextAt: time.Now().Add(time.Hour)})
+	if strings.Count(c.out.String(), "file") != 10 {
+		t.Error(c.out.String())
+	}
+	for line := range strings.Lines(c.out.String()) {
+		if len(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("too wide: %s", line)
+		}
+	}
+}

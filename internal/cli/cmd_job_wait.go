@@ -53,9 +53,10 @@ func (w *waiter) wait(ctx context.Context, r job.Run) <-chan struct{} {
 		return nil
 	}
 	last := r.Attempts[len(r.Attempts)-1]
-	a.printf("%s attempt %d of %d failed: %s\n", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most, render.Line(last.Error))
+	failed := fmt.Sprintf("%s attempt %d of %d failed: %s", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most, render.Line(last.Error))
+	a.printf("%s\n", render.Wrap(failed, a.screen().Width, "  "))
 	if !w.live() {
-		a.printf("  the next attempt is %s (Ctrl-C ends the run; --attempts 1 makes one attempt)\n", until(time.Until(r.NextAt)))
+		a.sayf("  the next attempt is %s (Ctrl-C ends the run; --attempts 1 makes one attempt)\n", until(time.Until(r.NextAt)))
 		return nil
 	}
 	skip, drawn := make(chan struct{}), make(chan struct{})

@@ -248,7 +248,11 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 		}
 		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), fix)
 	case errors.Is(err, plugindir.ErrNone):
-		return target, notFound(err, "name a plugin's file or directory; build a compiled plugin first, and make a script executable (chmod +x)")
+		fix := "name a plugin's file or directory; build a compiled plugin first, and make a script executable (chmod +x)"
+		if filepath.Base(path) == path {
+			fix += "; the installed plugin of this name is DIALECT:" + path + ", such as mine:" + path
+		}
+		return target, notFound(err, fix)
 	}
 	return target, err
 }

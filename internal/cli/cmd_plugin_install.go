@@ -259,16 +259,16 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 	if p.DryRun {
 		a.printFileChanges(p.Changes)
 	} else if n := len(p.Changes); n > 0 {
-		a.printf("  %s\n", render.Line(trust.SummaryOf(p.Changes)))
+		a.sayf("  %s\n", render.Line(trust.SummaryOf(p.Changes)))
 	}
 	if len(p.Capabilities) > 0 {
-		a.printf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
+		a.sayf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
 	}
 	if len(p.Withheld) > 0 {
-		a.printf("  %s\n", o.Paint(render.StyleYellow, "it also asks for capabilities that it does not get until `patchbay plugin trust "+program.Quote(p.Name)+"`: "+strings.Join(p.Withheld, ", ")))
+		a.sayf("  %s\n", o.Paint(render.StyleYellow, "it also asks for capabilities that it does not get until `patchbay plugin trust "+program.Quote(p.Name)+"`: "+strings.Join(p.Withheld, ", ")))
 	}
 	for _, n := range p.Notes {
-		a.printf("  %s\n", o.Paint(render.StyleYellow, n))
+		a.sayf("  %s\n", o.Paint(render.StyleYellow, n))
 	}
 	if !p.Unchanged {
 		a.printHints(p)

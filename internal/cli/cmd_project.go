@@ -188,7 +188,7 @@ func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTru
 		return err
 	}
 	if staged == nil {
-		return nothingToTrust(view)
+		return nothingToTrust(view, p.store.IsHome(p.root))
 	}
 	defer staged.Close() // Close does not remove a trusted copy
 	if opts.digest != "" && opts.digest != staged.Digest {
@@ -239,9 +239,12 @@ func (a *app) sweepProject(p projectRef) {
 }
 
 // nothingToTrust returns why there is nothing to trust.
-func nothingToTrust(v *projectView) error {
+func nothingToTrust(v *projectView, home bool) error {
 	if v.State == projectfiles.Refused {
-		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: "change that in the project, then trust it"}
+		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: v.Fix}
+	}
+	if home {
+		return &problem{kind: kindNotFound, err: fmt.Errorf("%s is your home directory, and not a project", v.Root), fix: "change to the directory of a project; to have plugins everywhere: patchbay plugin install SOURCE"}
 	}
 	return &problem{kind: kindNotFound, err: fmt.Errorf("%s has no plugins to trust", v.Root), fix: "put plugins into " + filepath.Join(v.Root, projectfiles.PluginsDir)}
 }

@@ -112,7 +112,7 @@ func (a *app) drawTrace(t *daemon.KeptTrace) error {
 	if t.Turn != "" {
 		head += "  turn " + t.Turn
 	}
-	a.printf("%s\n", screen.Paint(render.StyleDim, head))
+	a.sayf("%s\n", screen.Paint(render.StyleDim, head))
 	screen.Wire = true
 	return render.Trace(a.out, t.Outcome.Outcome, screen)
 }

@@ -136,6 +136,11 @@ func (c *conversation) Compact(ctx context.Context, strategy string) (*session.C
 	return c.core.Compact(ctx, daemon.CompactRequest{Session: c.Session().ID, Strategy: strategy, Plugins: c.plugins})
 }
 
+// Estimate returns about how many tokens a model call with these messages has.
+func (c *conversation) Estimate(messages []model.Message) int {
+	return c.core.Estimate(c.Session(), messages)
+}
+
 // Generate writes the code of a plugin.
 func (c *conversation) Generate(ctx context.Context, d tui.PluginDraft) (string, error) {
 	return c.core.DraftPlugin(ctx, daemon.Draft(d))

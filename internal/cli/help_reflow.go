@@ -21,8 +21,10 @@ func reflow(cmd *cobra.Command, width int) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	room := max(width-helpIndent-widestName(cmd), 20)
 	for _, c := range append(cmd.Commands(), cmd) {
-		c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang adds [command] itself
-		if c != cmd {                                   // its own text has the whole width
+		if c.HasAvailableSubCommands() {
+			c.Use = strings.TrimSuffix(c.Use, " [COMMAND]") // fang adds [command] itself
+		}
+		if c != cmd { // its own text has the whole width
 			c.Short = render.Wrap(c.Short, room, "")
 		}
 	}

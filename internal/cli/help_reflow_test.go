@@ -28,6 +28,21 @@ func TestHelpFitsWithoutColours(t *testing.T) {
 	}
 }
 
+// TestStyledHelpHasEveryArgument: reflow removes no argument of a usage line, and fang, which puts
+// everything from the first [ to the last ] at the end of the line, does not change its order.
+func TestStyledHelpHasEveryArgument(t *testing.T) {
+	for _, cmd := range manCommands(newRootCommand(&app{})) {
+		use := cmd.Use
+		reflow(cmd, 80)
+		if cmd.Use != use && !cmd.HasAvailableSubCommands() {
+			t.Errorf("%s: the usage %q has become %q", cmd.CommandPath(), use, cmd.Use)
+		}
+		if strings.Contains(use, "[") && !strings.HasSuffix(use, "]") {
+			t.Errorf("%s: fang would change the order of %q", cmd.CommandPath(), use)
+		}
+	}
+}
+
 func TestFitExamples(t *testing.T) {
 	text := "  curl -X POST http://x -H 'a b: c d' -d '{}'\n  short"
 	if got, want := fitExamples(text, 30), "  curl -X POST http://x -H \\\n      'a b: c d' -d '{}'\n  short"; got != want {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/plugininstall"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 func TestUnit(t *testing.T) {
@@ -112,5 +114,25 @@ func TestAnInstalledServiceAt80Columns(t *testing.T) {
 	}
 	if !strings.Contains(c.out.String(), "\n! ANTHROPIC_API_KEY is only") || !strings.Contains(c.out.String(), "loginctl enable-linger") {
 		t.Error(c.out.String())
+	}
+}
+
+// TestAnInstalledPluginAt80Columns: no sentence about an installed plugin is wider than the
+// terminal.
+func TestAnInstalledPluginAt80Columns(t *testing.T) {
+	c := newConsole(t, "NO_COLOR=1")
+	c.Width, c.OutTTY = 80, true
+	a := &app{IO: c.IO, out: &output{w: &c.out}}
+	p := &plugininstall.Placed{Name: "hello", Dialect: "kaged", Path: "/p/hello", Replaced: true, Unchanged: true,
+		Capabilities: []string{"read:fs:/srv/notes", "net:example.org:443", "exec:/usr/bin/git", "net:other.example.org:443"},
+		Withheld:     []string{"read:fs:/srv/more"}, Notes: []string{strings.Repeat("a note ", 15)}}
+	for _, path := range []string{"installed:.gitignore", "installed:README.md", "installed:go.mod"} {
+		p.Changes = append(p.Changes, trust.FileChange{Change: trust.Change{Path: path, Kind: "removed"}})
+	}
+	a.printPlaced(p)
+	for line := range strings.Lines(c.out.String()) {
+		if ansi.StringWidth(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("too wide: %s", line)
+		}
 	}
 }

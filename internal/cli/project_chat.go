@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +37,7 @@ func (a *app) askProject(ctx context.Context) error {
 		return err
 	}
 	if !isYes(answer) {
-		a.sayf("They do not run, and you are not asked again unless they change.\n\n")
+		a.sayf("They do not run, and you are not asked again unless they change.\nIf you change your mind: patchbay project trust\n\n")
 		return staged.Decline()
 	}
 	if err := staged.Trust(view.capabilities()); err != nil {
@@ -118,6 +120,12 @@ func (c *conversation) banner() []tui.BannerLine {
 	if n := len(prompts); n > 0 {
 		used = append(used, render.Count(n, "prompt"))
 	}
+	config, err := pluginConfigOf(projectRef{root: root, store: store}, c.core.Dirs)
+	if err != nil {
+		warn(err.Error())
+	} else if len(config) > 0 {
+		used = append(used, "config of "+strings.Join(slices.Sorted(maps.Keys(config)), ", "))
+	}
 	if len(problems) > 0 {
 		warn(render.Count(len(problems), "prompt") + " of the project cannot be used: `patchbay project status` says why")
 	}
@@ -125,7 +133,10 @@ func (c *conversation) banner() []tui.BannerLine {
 	if status.State == projectfiles.Trusted {
 		used = append(used, render.Count(len(pluginhost.PluginsIn(status.Copy, nil)), "plugin"))
 	}
-	if problem, fix := pluginhost.ProjectProblem(status); problem != "" {
+	switch problem, fix := pluginhost.ProjectProblem(status); {
+	case status.State == projectfiles.Declined:
+		lines = append(lines, tui.BannerLine{Text: problem}) // the user decided: no warning
+	case problem != "":
 		warn(problem + "\n" + fix)
 	}
 	if len(used) > 0 {

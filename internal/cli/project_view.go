@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -79,7 +81,7 @@ func (a *app) projectView(p projectRef) (*projectView, *projectfiles.Staged, err
 	}
 	staged, err := p.store.Stage(p.root)
 	if err != nil {
-		v.State, v.Reason, v.Fix = projectfiles.Refused, err.Error(), "change that in the project, then: patchbay project trust"
+		v.State, v.Reason, v.Fix = projectfiles.Refused, err.Error(), cmp.Or(fixes.Of(err), "change that in the project, then: patchbay project trust")
 		return v, nil, nil
 	}
 	return v, staged, a.projectPlugins(v, staged)
@@ -95,24 +97,35 @@ func orNone[T any](list []T) []T {
 // projectConfig lists the settings in the project's config.toml.
 func (a *app) projectConfig(v *projectView, p projectRef) error {
 	dirs, err := a.configDirs()
-	if err != nil || !p.store.ReadsConfig(p.root) {
+	if err != nil {
 		return err
 	}
-	file := filepath.Join(p.root, filepath.FromSlash(config.ProjectFile))
-	if file == dirs.ConfigFile {
-		return nil
-	}
-	read, err := config.LoadProject(p.root)
+	plugins, err := pluginConfigOf(p, dirs)
 	if err != nil {
-		v.Problems = append(v.Problems, mistakesIn(file, err)...)
-		return nil
+		v.Problems = append(v.Problems, mistakesIn(projectConfigFile(p.root), err)...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(read.Plugins)) {
-		for _, key := range slices.Sorted(maps.Keys(read.Plugins[name])) {
+	for _, name := range slices.Sorted(maps.Keys(plugins)) {
+		for _, key := range slices.Sorted(maps.Keys(plugins[name])) {
 			v.Config = append(v.Config, document.KeyPath(name, key))
 		}
 	}
 	return nil
+}
+
+// pluginConfigOf returns the config that the project's config.toml has for plugins, by their names.
+func pluginConfigOf(p projectRef, dirs config.Dirs) (map[string]map[string]any, error) {
+	if !p.store.ReadsConfig(p.root) || projectConfigFile(p.root) == dirs.ConfigFile {
+		return nil, nil
+	}
+	read, err := config.LoadProject(p.root)
+	if err != nil {
+		return nil, err
+	}
+	return read.Plugins, nil
+}
+
+func projectConfigFile(root string) string {
+	return filepath.Join(root, filepath.FromSlash(config.ProjectFile))
 }
 
 // mistakesIn returns the mistakes in a project's configuration. Their messages do not repeat the

@@ -187,6 +187,9 @@ func badFlag(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() != "" && strings.Contains("0123456789.", unknown.GetSpecifiedShortnames()[:1]) {
 		fix = "write -- before a negative number; " + fix
 	}
+	if strings.Contains(cmd.Use, "-- COMMAND") {
+		fix = "write -- before a COMMAND that has flags of its own; " + fix
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	word := ""
@@ -204,7 +207,11 @@ func wrongValue(bad *pflag.InvalidValueError) (what, instead string) {
 	flag := bad.GetFlag()
 	switch flag.Value.Type() {
 	case "int":
-		return "is not a whole number", "write a number, as in --" + flag.Name + " 20"
+		number := "a number"
+		if unit, _ := pflag.UnquoteUsage(flag); unit != "N" {
+			number += " of " + strings.ToLower(unit)
+		}
+		return "is not a whole number", "write " + number + ", as in --" + flag.Name + " 20"
 	case "duration":
 		return "is not a duration", "write a number and a unit, as in --" + flag.Name + " 90s"
 	case "bool":

@@ -185,8 +185,8 @@ func TestTheSampleChangesNothing(t *testing.T) {
 		if line != "" && line[0] != '#' {
 			t.Errorf("line %d is not commented out: %s", i+1, line)
 		}
-		if len([]rune(line)) > 125 {
-			t.Errorf("line %d is too long to be read: %s", i+1, line)
+		if len([]rune(line)) > sampleWidth {
+			t.Errorf("line %d is wider than a terminal: %s", i+1, line)
 		}
 	}
 }

@@ -5,15 +5,20 @@ import (
 	"strings"
 )
 
-const sampleHead = `# Patchbay's configuration. Every setting below is commented out and shows its default, or an
-# example if it has none: this file changes nothing until you remove a # at the beginning of a
-# line. Remove the one before the [section] above it too.
+const sampleHead = `# Patchbay's configuration. Every setting below is commented out and shows its
+# default, or an example if it has none: this file changes nothing until you
+# remove a # at the beginning of a line. Remove the one before the [section]
+# above it too.
 #
 #   patchbay config show    what is in force, and from which file and line
 #   patchbay config edit    edit this file; it is checked before it is written
 #
-# docs/configuration.md explains all of it. Keys and passwords belong in secrets.toml beside this file.
+# docs/configuration.md explains all of it. Keys and passwords belong in
+# secrets.toml beside this file.
 `
+
+// sampleWidth is the width of an ordinary terminal, where editors break longer lines inside words.
+const sampleWidth = 80
 
 // Sample returns a config.toml with every section and key, each with its description, all commented
 // out.
@@ -23,7 +28,7 @@ func Sample() string {
 	for _, s := range Sections() {
 		b.WriteString("\n")
 		if s.Name != "" {
-			b.WriteString("# " + s.Doc + "\n#" + s.header() + "\n")
+			b.WriteString(comment(s.Doc) + "#" + s.header() + "\n")
 		}
 		for _, k := range s.Keys {
 			b.WriteString(k.sample())
@@ -42,12 +47,26 @@ func (s Section) header() string {
 // sample returns the key with its description before it. Prose begins with "# ", a setting with "#"
 // alone.
 func (k Key) sample() string {
-	doc := k.Doc
+	text := comment(k.Doc)
 	switch {
 	case k.Otherwise == "required":
-		doc += " Required."
+		text = comment(k.Doc + " Required.")
 	case k.Otherwise != "":
-		doc += "\n# Default: " + k.Otherwise + "."
+		text += comment("Default: " + k.Otherwise + ".")
 	}
-	return "# " + doc + "\n#" + k.Name + " = " + cmp.Or(k.Default, k.Example) + "\n"
+	return text + "#" + k.Name + " = " + cmp.Or(k.Default, k.Example) + "\n"
+}
+
+// comment returns text as lines that begin with "# " and fit into sampleWidth.
+func comment(text string) string {
+	var b strings.Builder
+	line := "#"
+	for word := range strings.FieldsSeq(text) {
+		if line != "#" && len(line)+1+len(word) > sampleWidth {
+			b.WriteString(line + "\n")
+			line = "#"
+		}
+		line += " " + word
+	}
+	return b.String() + line + "\n"
 }

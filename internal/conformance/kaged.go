@@ -134,7 +134,7 @@ func (s *kagedSuite) checks() []Check {
 			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer, and encode it as UTF-8`},
 		{ID: "kaged.rpc.id", Row: "K30", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
 			Rule: "The host's ids are numbers that count from 1: an answer has the id of its request.",
-			Fix:  "copy the id of the request unchanged, as a number and not as a string, and answer each request once"},
+			Fix:  "copy the id of the request unchanged, as a number and not as a string, and answer each request once; ignore a line that is not a message, or answer it with the id null"},
 		{ID: "kaged.stdout.clean", Row: "K31", sums: true, needs: []string{hello}, run: summary(sawNoise, "nothing but messages was printed"), Does: "looks for other text on stdout",
 			Rule: "Lines that are not JSON are logged and ignored; print nothing else to stdout.",
 			Fix:  "print text for people to stderr; silence the programs that you start; write each message on one line"},

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -236,12 +237,13 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	defer d.mu.Unlock()
 	wait := d.waiting[string(id)]
 	if wait == nil {
-		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
+		if refusesLine && d.garbled.Load() {
+			d.b.seen.note(sawID, "an answer to an invalid line with the id %s in place of null: %s", excerpt.Of(string(id), 160), shown(text))
+			return
+		}
+		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", excerpt.Of(string(id), 160), shown(text))
 		if d.last != nil && bytes.Equal(text, d.last) {
 			return // a second copy of an answer that did not arrive together with the first
-		}
-		if refusesLine && d.garbled.Load() {
-			return // the answer to an invalid line, which should have the id null
 		}
 		if id, wait = d.meant(id); wait == nil {
 			return

@@ -73,7 +73,7 @@ func TestAnswerToAnInvalidLine(t *testing.T) {
 		t.Error(err)
 	}
 	<-d.ended
-	if got := d.b.seen.of(sawID); !strings.Contains(got, `id "0"`) || strings.Contains(got, "pong") {
+	if got := d.b.seen.of(sawID); !strings.Contains(got, "id 0 in place of null") || strings.Contains(got, "pong") {
 		t.Errorf("reported: %s", got)
 	}
 }

@@ -107,7 +107,7 @@ func (s *mcpSuite) checks() []Check {
 			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer, and encode it as UTF-8`},
 		{ID: "mcp.rpc.id", Row: "C21", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
 			Rule: "An answer has the id of its request.",
-			Fix:  "copy the id of the request unchanged, as a number and not as a string, and answer each request once"},
+			Fix:  "copy the id of the request unchanged, as a number and not as a string, and answer each request once; ignore a line that is not a message, or answer it with the id null"},
 		{ID: "mcp.stdout.clean", Row: "C22", sums: true, needs: []string{hello}, run: summary(sawNoise, "nothing but messages was printed"), Does: "looks for other text on stdout",
 			Rule: "A server writes only messages to stdout, and no message contains a line end.",
 			Fix:  "log to stderr; silence the programs that you start; write each message on one line"},

@@ -119,7 +119,7 @@ func (s *scaffoldSuite) checks() []Check {
 			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer, and encode it as UTF-8`},
 		{ID: "scaffold.rpc.id", Row: "S22", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
 			Rule: "Copy the request's `id` into the answer: a number, from 1 on.",
-			Fix:  "copy the id of the request unchanged, as a number and not as a string, and answer each request once"},
+			Fix:  "copy the id of the request unchanged, as a number and not as a string, and answer each request once; ignore a line that is not a message, or answer it with the id null"},
 		{ID: "scaffold.stdout.clean", Row: "S23", sums: true, needs: []string{hello}, run: s.clean, Does: "looks for other text on stdout",
 			Rule: "Print nothing else to stdout.",
 			Fix:  "print text for people to stderr; silence the programs that you start; write each message on one line"},

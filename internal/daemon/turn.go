@@ -11,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -94,6 +95,13 @@ func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compacti
 		return session.Done, nil
 	})
 	return compaction, err
+}
+
+// Estimate returns about how many tokens a model call with these messages of a session has.
+func (c *Core) Estimate(s session.Session, messages []model.Message) int {
+	agent := c.agent(c.Host, nil)
+	agent.Project = c.Instructions(pluginhost.ProjectRoot(s.WorkingDir)).Prompt()
+	return agent.Estimate(s, messages)
 }
 
 // A CompactRequest asks for a shorter transcript.

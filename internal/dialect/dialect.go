@@ -110,6 +110,7 @@ type Info struct {
 
 	Capabilities []string                // what it declares it needs, in the words of its dialect
 	Needs        []capability.Capability // Capabilities translated for the sandbox, as far as possible; nil: the dialect has no declarations, empty: it needs nothing
+	Optional     []capability.Capability // those of Needs whose path the protocol has chosen, and that need not exist
 	AnyProgram   bool                    // its dialect has no way to declare the programs that the plugin starts
 }
 

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -139,8 +141,15 @@ func unreadFix(file string, err error) string {
 	return ""
 }
 
-// MissingManifest returns the fix for a directory among the plugins that has no manifest.
-func MissingManifest(name string) (fix string) {
+// MissingManifest returns the fix for a directory among the plugins that has no manifest of this
+// name, which may be misspelt.
+func MissingManifest(dir, name string) (fix string) {
+	entries, _ := os.ReadDir(dir) // a directory that cannot be read shows no misspelt file
+	for _, e := range entries {
+		if e.Type().IsRegular() && nearest.Word(e.Name(), []string{name}) != "" {
+			return "rename " + strconv.Quote(e.Name()) + " there to " + name
+		}
+	}
 	return "write a " + name + " there, or remove the directory"
 }
 

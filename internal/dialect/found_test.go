@@ -112,3 +112,20 @@ func TestRefuseTwins(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAMisspeltManifest: the fix for a folder without a manifest names the file that was meant.
+func TestAMisspeltManifest(t *testing.T) {
+	for _, c := range []struct{ file, name, want string }{
+		{"manifest.yml", "manifest.yaml", `rename "manifest.yml" there to manifest.yaml`},
+		{"mine_plugin.toml", "mine-plugin.toml", `rename "mine_plugin.toml" there to mine-plugin.toml`},
+		{"notes.py", "manifest.yaml", "write a manifest.yaml there, or remove the directory"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, c.file), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := MissingManifest(dir, c.name); got != c.want {
+			t.Errorf("with %s: %q, want %q", c.file, got, c.want)
+		}
+	}
+}

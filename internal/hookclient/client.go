@@ -141,15 +141,13 @@ func (c *client) unreadable(data []byte, why error) codehook.Answer {
 		return codehook.NoOpinion(c.Agent)
 	}
 	why = fmt.Errorf("the event cannot be read: %w", why)
-	placeholder := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
-	name := cmp.Or(c.Event, codehook.EventName(data))
-	m, err := codehook.Parse(codehook.Input{Agent: c.Agent, Event: name, Data: placeholder, Dir: c.Dir, Environ: map[string]string{}})
+	m, err := codehook.Placeholder(codehook.Input{Agent: c.Agent, Event: c.Event, Data: data, Dir: c.Dir})
 	switch {
 	case err != nil:
-		c.log(Entry{Event: name, What: NoOpinion, Why: why.Error()})
+		c.log(Entry{Event: c.Event, What: NoOpinion, Why: why.Error()})
 		return codehook.NoOpinion(c.Agent)
 	case len(m.Points()) == 0:
-		return codehook.NoOpinion(c.Agent)
+		return m.NoOpinion()
 	}
 	return c.unanswered(m, why)
 }

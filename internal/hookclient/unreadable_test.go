@@ -50,6 +50,28 @@ func TestUnreadableEvents(t *testing.T) {
 	}
 }
 
+// TestUnreadableLines: a line of OpenCode that cannot be read gets an answer with its id, because
+// OpenCode's plugin would wait for it and then let the tool run.
+func TestUnreadableLines(t *testing.T) {
+	for _, depth := range []int{2000, 20000} {
+		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		for line, want := range map[string]string{
+			`{"id":7,"event":"tool.execute.before","input":{"tool":"bash"},"output":{"args":{"command":"rm","a":` + deep + `}}}`:                    `{"id":7,"deny":"`,
+			`{"id":8,"event":"chat.message","input":{"sessionID":"s"},"output":{"parts":[{"type":"text","text":"hi","metadata":` + deep + `}]}}`:    `{"id":8,"deny":"`,
+			`{"id":9,"event":"tool.execute.after","input":{"tool":"bash"},"output":{"output":"text","metadata":` + deep + `}}`:                      `{"id":9,"output":{"output":"Patchbay could not ask any plugin`,
+			`{"id":10,"event":"event","input":{"event":{"type":"session.created","properties":` + deep + `}}}`:                                      `{"id":10}`,
+			`{"id":11,"event":"tool.execute.before","input":{"tool":"bash"},"output":{"args":{"command":"` + strings.Repeat("x", codehook.MaxInput): `{"id":11}`,
+		} {
+			home := t.TempDir()
+			var out strings.Builder
+			err := Lines(t.Context(), Options{Agent: codehook.OpenCode, In: strings.NewReader(line + "\n"), Out: &out, Environ: []string{"HOME=" + home}, Dir: home})
+			if err != nil || !strings.HasPrefix(out.String(), want) {
+				t.Errorf("%.90s: answer %.200q, %v; want %s", line, out.String(), err, want)
+			}
+		}
+	}
+}
+
 // TestEventsOfASwitchedOffHookAreLogged: those that a plugin could have refused.
 func TestEventsOfASwitchedOffHookAreLogged(t *testing.T) {
 	home := t.TempDir()

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -20,7 +21,8 @@ type Hidden struct {
 	Texts []string
 
 	once     sync.Once
-	replacer *strings.Replacer // set by once
+	replacer *strings.Replacer // set by once, as is begins
+	begins   beginnings        // of the texts that replacer replaces
 }
 
 // Hidden returns the secrets that the host knows: the values of the secrets file and of dotagent's
@@ -56,7 +58,7 @@ func (s *setup) secretTexts() []string {
 	texts := append(s.secrets.Values(), all.Values()...)
 	texts = append(texts, s.config.Server.Token.Reveal())
 	for _, v := range s.Environ {
-		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Looks(name) {
+		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Looks(name, value) {
 			texts = append(texts, value)
 		}
 	}
@@ -69,7 +71,7 @@ func (s *setup) secretTexts() []string {
 			texts = append(texts, s.parts(text)...)
 		}
 		for name, text := range m.Env {
-			if secretenv.Looks(name) {
+			if secretenv.Looks(name, text) {
 				texts = append(texts, s.parts(text)...)
 			}
 		}
@@ -109,22 +111,54 @@ const HiddenText = "[secret]"
 // Clean returns the text with every secret replaced by [HiddenText]. Secrets are found as they are,
 // and as they are written in JSON, in addresses and in Base64.
 func (h *Hidden) Clean(text string) string {
-	h.once.Do(func() {
-		var forms []string
-		for _, secret := range h.Texts {
-			if secret = strings.TrimSpace(secret); len(secret) >= ShortestHidden {
-				forms = append(forms, spellings(secret)...)
-			}
-		}
-		// The longest first: of two secrets, one may begin with the other.
-		slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-		var pairs []string
-		for _, form := range slices.Compact(forms) {
-			pairs = append(pairs, form, HiddenText)
-		}
-		h.replacer = strings.NewReplacer(pairs...)
-	})
+	h.once.Do(h.prepare)
+	if !mayHave(&h.begins, text) {
+		return text
+	}
 	return h.replacer.Replace(text)
+}
+
+// prepare sets replacer and begins.
+func (h *Hidden) prepare() {
+	var forms []string
+	for _, secret := range h.Texts {
+		if secret = strings.TrimSpace(secret); len(secret) >= ShortestHidden {
+			forms = append(forms, spellings(secret)...)
+		}
+	}
+	// The longest first: of two secrets, one may begin with the other.
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	pairs := []string{HiddenText, HiddenText} // a text may be cleaned twice, and "secret" may be a secret
+	for _, form := range slices.Compact(forms) {
+		pairs = append(pairs, form, HiddenText)
+		h.begins.add(form)
+	}
+	h.replacer = strings.NewReplacer(pairs...)
+}
+
+// beginnings is a set of the first four bytes of texts, by their hash. Most texts have no secret,
+// and the set shows that sooner than a Replacer, and without a copy. Every stored event is cleaned.
+type beginnings [1 << 16 / 64]uint64
+
+func (b *beginnings) add(text string) {
+	n := beginning(text, 0)
+	b[n/64] |= 1 << (n % 64)
+}
+
+// mayHave reports whether a text of the set can be in text.
+func mayHave[T ~string | ~[]byte](b *beginnings, text T) bool {
+	for i := range len(text) - ShortestHidden + 1 {
+		if n := beginning(text, i); b[n/64]&(1<<(n%64)) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// beginning returns a hash of the four bytes at text[i].
+func beginning[T ~string | ~[]byte](text T, i int) uint16 {
+	n := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | uint32(text[i+3])<<24
+	return uint16(n * 2654435761 >> 16) // Knuth's multiplicative hash
 }
 
 func spellings(secret string) []string {
@@ -138,6 +172,7 @@ func spellings(secret string) []string {
 func (h *Hidden) CleanJSON(data json.RawMessage) json.RawMessage {
 	var out json.RawMessage // nil as long as no string has changed
 	copied := 0
+	h.once.Do(h.prepare)
 	for i := 0; i < len(data) && len(h.Texts) > 0; i++ {
 		if data[i] != '"' {
 			continue
@@ -145,6 +180,10 @@ func (h *Hidden) CleanJSON(data json.RawMessage) json.RawMessage {
 		end, _, err := rawjson.Skip(data, i)
 		if err != nil {
 			return data // the caller says that it is valid
+		}
+		if inside := data[i+1 : end-1]; bytes.IndexByte(inside, '\\') < 0 && !mayHave(&h.begins, inside) {
+			i = end - 1
+			continue
 		}
 		if text, ok := rawjson.Unquote(data[i:end]); ok && len(text) >= ShortestHidden {
 			if clean := h.Clean(text); clean != text {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -85,6 +86,15 @@ func TestClean(t *testing.T) {
 	}
 }
 
+// TestCleanTwice: lines of a log are cleaned when they are written, and again when they are read.
+func TestCleanTwice(t *testing.T) {
+	h := Hidden{Texts: []string{"secret"}}
+	once := h.Clean("the secret")
+	if twice := h.Clean(once); once != "the [secret]" || twice != once {
+		t.Errorf("%s, then %s", once, twice)
+	}
+}
+
 // TestCleanJSON: secrets are removed from strings, however they are written, and from nothing else.
 func TestCleanJSON(t *testing.T) {
 	h := Hidden{Texts: []string{"tre\"asure", "123456", "short"}}
@@ -98,5 +108,15 @@ func TestCleanJSON(t *testing.T) {
 		if got := h.CleanJSON([]byte(data)); string(got) != want {
 			t.Errorf("%s: %s, want %s", data, got, want)
 		}
+	}
+}
+
+// TestCleanWithoutSecrets: an event is not copied only to find out that it has no secret.
+func TestCleanWithoutSecrets(t *testing.T) {
+	h := Hidden{Texts: []string{"planted/key+1==", "hush-hush"}}
+	data := []byte(`{"text":"` + strings.Repeat("The quick brown fox jumps over the lazy dog. ", 50) + `","a":["hush","a line"]}`)
+	h.CleanJSON(data)
+	if n := testing.AllocsPerRun(10, func() { h.CleanJSON(data); h.Clean("the plugin has ended") }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -355,6 +355,38 @@ func TestAProjectSwitchesNoPluginOff(t *testing.T) {
 	}
 }
 
+// TestTurnsBeginWhileAPluginIsRetried: a broken plugin is opened again with its new config while
+// turns begin, which search for plugins.
+func TestTurnsBeginWhileAPluginIsRetried(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes]\nconfig = { level = \"none\" }\n")
+	host := n.open()
+	if detail, err := host.Plugin("notes"); err != nil || detail.State != "broken" {
+		t.Fatalf("%s, %v", detail.State, err)
+	}
+	n.put(n.config, "sandbox = \"off\"\n\n[plugins.notes]\nconfig = { level = 2 }\n")
+	done := make(chan error, 1)
+	go func() {
+		restarted, err := host.Reconfigure(t.Context(), "notes")
+		if err == nil && !restarted {
+			err = errors.New("it was not restarted")
+		}
+		done <- err
+	}()
+	for {
+		if err := host.Refresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+	}
+}
+
 // TestNotificationsReachTheHost: notifications that the manifest declares are passed on, counted
 // and listed.
 func TestNotificationsReachTheHost(t *testing.T) {

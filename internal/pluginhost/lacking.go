@@ -14,6 +14,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
+// What a plugin lacked, if its message does not say which host or which granted path it needs.
+const (
+	someHost = string(capability.NetHost) + ":HOST:PORT"
+	somePath = string(capability.WriteFS) + ":PATH"
+)
+
 // mostLacking limits how many capabilities are suggested for one failure.
 const mostLacking = 3
 
@@ -41,7 +47,12 @@ func grantFix(grants []string) string {
 		return ""
 	}
 	what := "show it"
-	if strings.HasPrefix(grants[0], string(capability.WriteFS)) {
+	switch {
+	case grants[0] == someHost:
+		return "its sandbox has no network; if it may connect to a host, add to its capabilities: " + someHost
+	case grants[0] == somePath:
+		return "it may write only to /tmp and to granted paths, not to its own directory; if it may write elsewhere, add to its capabilities: " + somePath
+	case strings.HasPrefix(grants[0], string(capability.WriteFS)):
 		what = "let it write"
 	}
 	return fmt.Sprintf("its error names files that its sandbox does not %s; if it may have them, add to its capabilities: %s", what, strings.Join(grants, ", "))
@@ -91,7 +102,8 @@ func (h *Host) stepLacks(s *hook.Step) []string {
 
 // lacking returns capabilities that a confined plugin probably needs, to judge by one of its
 // messages. It returns one for each file and program that the message names, if that exists on this
-// machine but not in the sandbox, or if the plugin could not write it.
+// machine but not in the sandbox, or if the plugin could not write it. If the message names no file
+// or host, it returns somePath or someHost.
 func (h *Host) lacking(e *entry, text string) []string {
 	if e.policy == nil || text == "" {
 		return nil
@@ -106,7 +118,28 @@ func (h *Host) lacking(e *entry, text string) []string {
 			grants = append(grants, g.String())
 		}
 	}
+	if len(grants) == 0 {
+		return e.policy.lacksSome(text)
+	}
 	return grants
+}
+
+// lacksSome returns what a plugin lacked, to judge by a message that names no path or host.
+func (p *policy) lacksSome(text string) []string {
+	switch {
+	case readOnly.Regexp().MatchString(text):
+		return []string{somePath}
+	case noNetwork.Regexp().MatchString(text) && !p.connects():
+		return []string{someHost}
+	}
+	return nil
+}
+
+// connects reports whether a plugin may connect to any host.
+func (p *policy) connects() bool {
+	return slices.ContainsFunc(p.grants, func(g capability.Capability) bool {
+		return g.Kind == capability.NetHost || g.Kind == capability.NetAny
+	})
 }
 
 // shows reports whether a plugin can already use the file or program of a capability, at its path
@@ -137,6 +170,10 @@ var (
 	}
 	// readOnly matches the messages about a file that could not be written.
 	readOnly = pattern.New(`(?i)read-only file ?system|\bEROFS\b`)
+	// noNetwork matches the messages of C libraries, Node, Go, curl and Bun about a machine without
+	// network.
+	noNetwork = pattern.New(`(?i)name resolution|name or service not known|could not resolve|no such host|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b` +
+		`|network is unreachable|unable to connect\. is the computer`)
 	// pathNamed matches an absolute path in a message.
 	pathNamed = pattern.New(`/[^\s'"‘’:,;()\[\]]+`)
 )

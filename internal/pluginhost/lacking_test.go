@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
@@ -26,5 +27,31 @@ func TestSuggestedCapabilitiesReplaceTheFix(t *testing.T) {
 	message, fix := splitFix(sayFix(&lackingError{failed, []string{"exec:jq:/usr/bin/jq"}}))
 	if message != "timed out after 10s" || !strings.HasSuffix(fix, "exec:jq:/usr/bin/jq") {
 		t.Errorf("%q, fix %q", message, fix)
+	}
+}
+
+// TestWhatAMessageDoesNotName: a message about a missing network, or about a path that is not
+// absolute, has a fix too, unless the plugin has a network.
+func TestWhatAMessageDoesNotName(t *testing.T) {
+	online := &policy{grants: []capability.Capability{{Kind: capability.NetHost, Host: "a.example", Port: 443}}}
+	offline := &policy{grants: []capability.Capability{{Kind: capability.NetNone}}}
+	for message, want := range map[string]string{
+		"<urlopen error [Errno -3] Temporary failure in name resolution>":     someHost,
+		"getaddrinfo EAI_AGAIN b.example":                                     someHost,
+		`Post "https://b.example/": dial tcp: lookup b.example: no such host`: someHost,
+		"curl: (6) Could not resolve host: b.example":                         someHost,
+		"Unable to connect. Is the computer able to access the url?":          someHost,
+		"connect: network is unreachable":                                     someHost,
+		"[Errno 30] Read-only file system: 'log.txt'":                         somePath,
+		"EROFS: read-only file system, open 'log.txt'":                        somePath,
+		"the drawer is stuck":                                                 "",
+		"unable to connect the pipes":                                         "",
+	} {
+		if fix := grantFix(offline.lacksSome(message)); !strings.HasSuffix(fix, want) || (fix == "") != (want == "") {
+			t.Errorf("%s: fix %q, want %q", message, fix, want)
+		}
+		if got := online.lacksSome(message); want == someHost && got != nil {
+			t.Errorf("%s: a plugin with a network lacks %q", message, got)
+		}
 	}
 }

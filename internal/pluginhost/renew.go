@@ -162,9 +162,7 @@ func (h *Host) life() (context.Context, context.CancelFunc) {
 
 // retry opens a broken plugin again.
 func (h *Host) retry(ctx context.Context, e *entry) (restarted bool, err error) {
-	h.refreshMu.Lock()
-	e.stamp = stamp{size: -1} // as if its files had changed
-	h.refreshMu.Unlock()
+	e.again.Store(true)
 	if err := h.Refresh(ctx, e.found.Dialect); err != nil {
 		return false, err
 	}

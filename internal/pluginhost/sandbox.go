@@ -94,7 +94,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
 		return nil
 	}
-	reportAbsent(e.policy.grants, rt)
+	reportAbsent(e, rt)
 	var last lastBox
 	installed := h.setup().installedOf(e.names)
 	rt.Box = func(files ...string) proc.Box {
@@ -117,9 +117,12 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 }
 
 // reportAbsent warns of granted files and programs that do not exist. Most likely their paths are
-// misspelt.
-func reportAbsent(grants []capability.Capability, rt *dialect.Runtime) {
-	for _, g := range grants {
+// misspelt, unless the protocol has chosen them.
+func reportAbsent(e *entry, rt *dialect.Runtime) {
+	for _, g := range e.policy.grants {
+		if e.found.Info != nil && slices.Contains(e.found.Info.Optional, g) {
+			continue
+		}
 		if _, err := os.Stat(g.Path); g.Path == "" || !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -534,6 +534,19 @@ func TestGrantsOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestAFolderOfTheProtocolNeedNotExist: a mine plugin may read mine's configuration. On a machine
+// without mine there is no warning.
+func TestAFolderOfTheProtocolNeedNotExist(t *testing.T) {
+	h := confinable(t)
+	h.miner("config_read = true\n", "#!/bin/sh\n", "true")
+	h.config("sandbox = \"declared\"\n")
+	for _, f := range h.open().Doctor() {
+		if f.Severity == pluginhost.SeverityWarning {
+			t.Errorf("%s", f.Problem)
+		}
+	}
+}
+
 // TestAHookThatItsSandboxStops: the fix names the program that the sandbox does not show, whether
 // the failure ends the event or is only logged, and so does the error of the step.
 func TestAHookThatItsSandboxStops(t *testing.T) {

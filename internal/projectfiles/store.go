@@ -143,11 +143,27 @@ func (s Store) pluginsIn(root string) (bool, error) {
 	if len(names) == 0 {
 		return false, nil
 	}
-	if home, err := filepath.EvalSymlinks(s.dirs.Home); err == nil && s.dirs.Home != "" && home == root {
-		return false, errors.New("the home directory is not a project, because its plugins would run everywhere. Install them instead: patchbay plugin install")
+	if s.IsHome(root) {
+		return false, homeError{}
 	}
 	return true, nil
 }
+
+// IsHome reports whether root is the home directory, whose plugins can never be trusted.
+func (s Store) IsHome(root string) bool {
+	home, err := filepath.EvalSymlinks(s.dirs.Home)
+	return err == nil && s.dirs.Home != "" && home == root
+}
+
+// homeError explains why the plugins of the home directory are refused.
+type homeError struct{}
+
+func (homeError) Error() string {
+	return "the home directory is not a project, because its plugins would run everywhere"
+}
+
+// Fix says what to do instead.
+func (homeError) Fix() string { return "install them instead: patchbay plugin install SOURCE" }
 
 // ownDir reports whether a project has a directory for Patchbay, such as [PluginsDir]. It returns
 // false if Patchbay stores its own data in the project's .patchbay, or if the project is the root

@@ -40,8 +40,13 @@ func Without(environ []string) []string {
 var secretParts = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
 // Looks reports whether a variable's name suggests that its value is secret and must not be shown.
-func Looks(name string) bool {
+// A number in a variable such as MAX_TOKENS is a limit, and no secret: removing secrets from logs
+// would remove that number everywhere.
+func Looks(name, value string) bool {
 	name = strings.ToUpper(name)
+	if strings.HasSuffix(name, "TOKENS") && strings.Trim(value, "0123456789") == "" {
+		return false
+	}
 	return slices.Contains(keys, name) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) })
 }
 

@@ -28,3 +28,21 @@ func TestThePagesList(t *testing.T) {
 		}
 	}
 }
+
+func TestLooks(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"NOTION_TOKEN", "128000", true},
+		{"Db_Password", "128000", true},
+		{"API_TOKENS", "t0ken-a,t0ken-b", true},
+		{"MAX_TOKENS", "128000", false},
+		{"max_output_tokens", "128000", false},
+		{"PAGER", "less", false},
+	} {
+		if got := Looks(c.name, c.value); got != c.want {
+			t.Errorf("%s=%s looks secret: %v", c.name, c.value, got)
+		}
+	}
+}

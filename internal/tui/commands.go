@@ -240,7 +240,7 @@ func (s *screen) compacted(msg compactedMsg) tea.Cmd {
 	case msg.compaction == nil:
 		s.printNote("there is nothing to compact yet")
 	default:
-		s.context.estimate(msg.compaction.Messages)
+		s.estimateContext(msg.compaction.Messages)
 		s.printNote(compactionText(msg.compaction))
 	}
 	return s.sendQueued()

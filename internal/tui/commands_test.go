@@ -179,6 +179,16 @@ func TestWizard(t *testing.T) {
 			}
 		})
 	})
+	t.Run("without a model it is a template, and the user is told", func(t *testing.T) {
+		short := func(path string) string { return strings.Replace(path, "/home/somebody", "~", 1) }
+		driveWith(t, driverOptions{options: Options{Short: short}, change: func(c *scripted) { c.info.Offline = true }}, func(d *driver) {
+			begin(d, "notes", "takes notes")
+			d.keys("enter")
+			d.wantPrinted("no model is chosen: this is a template")
+			d.keys("enter")
+			d.wantPrinted("plugin notes is loaded: ~/.agent/plugins/notes.py")
+		})
+	})
 	t.Run("an existing file is replaced only if the user says so", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.talk.saved["notes"] = "# precious"

@@ -19,9 +19,9 @@ func (c *contextSize) counted(u model.Usage) {
 	}
 }
 
-// estimate estimates a conversation that the model has not counted yet.
-func (c *contextSize) estimate(messages []model.Message) {
-	*c = contextSize{tokens: model.Estimate(messages), about: true}
+// estimateContext estimates a conversation that the model has not counted yet.
+func (s *screen) estimateContext(messages []model.Message) {
+	s.context = contextSize{tokens: s.talk.Estimate(messages), about: true}
 }
 
 // status returns the text for the status line.

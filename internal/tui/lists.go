@@ -38,7 +38,7 @@ func (s *screen) printPast() {
 	past := s.talk.History()
 	s.context = contextSize{}
 	if len(past) > 0 {
-		s.context.estimate(past)
+		s.estimateContext(past)
 	}
 	s.printHistory(past)
 }

@@ -44,7 +44,7 @@ func TestSessions(t *testing.T) {
 			d.enter("/sessions")
 			d.keys("down", "enter")
 			d.wantPrinted("said in ses_01old")
-			d.wantLive("Ask anything", "context ~")
+			d.wantLive("Ask anything", "context ~2.0k, 1% of 200k") // with prompt and tools
 			d.enter("/session")
 			d.wantPrinted("session  ses_01old")
 		})

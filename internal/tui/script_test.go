@@ -78,8 +78,9 @@ func (c *scripted) UseModel(name string) error {
 	return err
 }
 
-func (c *scripted) Model() model.Info        { return c.info }
-func (c *scripted) History() []model.Message { return c.past }
+func (c *scripted) Model() model.Info              { return c.info }
+func (c *scripted) Estimate(m []model.Message) int { return 2000 + model.Estimate(m) }
+func (c *scripted) History() []model.Message       { return c.past }
 
 func (c *scripted) Plugins() []PluginRow {
 	c.mu.Lock()
@@ -295,9 +296,17 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"long":      (*player).long,
 	"essay":     (*player).essay,
 	"letter":    (*player).letter,
-	"prose":     (*player).prose,
-	"evil":      (*player).evil,
-	"held":      (*player).held,
+	"burst": func(p *player) (*chat.Result, error) { // more than a screen of code, in one piece
+		text := "```go\n" + strings.Join(numbered("burst line %03d\n", 60), "")
+		p.say(text)
+		if err := p.wait(); err != nil {
+			return p.interrupted(text)
+		}
+		return p.done(text)
+	},
+	"prose": (*player).prose,
+	"evil":  (*player).evil,
+	"held":  (*player).held,
 	"skip": func(p *player) (*chat.Result, error) {
 		return &chat.Result{Skipped: true, Status: session.Skipped, Reason: "no secrets in prompts", Suggest: "take the key out"}, nil
 	},

@@ -37,6 +37,9 @@ type Conversation interface {
 	// ended. Until then it calls progress with each piece of the output. The error says why it did
 	// not run.
 	Shell(ctx context.Context, line string, progress func(string)) (output string, err error)
+	// Estimate returns about how many tokens a model call with these messages has, with the prompt
+	// and the tools.
+	Estimate(messages []model.Message) int
 	// Compact compacts the transcript; "" is the configured strategy. It returns nil without an
 	// error if there was nothing to compact.
 	Compact(ctx context.Context, strategy string) (*session.Compaction, error)

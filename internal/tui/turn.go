@@ -175,7 +175,7 @@ func (s *screen) turnEvent(e *chat.Event) {
 		}
 	case chat.Compacted:
 		if e.Compaction != nil {
-			s.context.estimate(e.Compaction.Messages)
+			s.estimateContext(e.Compaction.Messages)
 			s.printNote(compactionText(e.Compaction))
 		}
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,10 +29,26 @@ func TestTurn(t *testing.T) {
 	})
 	t.Run("a reply is being answered even if all of it that arrived has been printed", func(t *testing.T) {
 		drive(t, func(d *driver) {
-			d.enter("essay")
+			d.enter("burst")
 			d.advance(time.Second)
-			d.wantPrinted("essay line 060")
+			d.wantPrinted("burst line 059")
 			d.wantLive("answering")
+		})
+	})
+	t.Run("one line says what Esc does now", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			says := func(want string) {
+				t.Helper()
+				if got := strings.Join(regexp.MustCompile(`esc \w+`).FindAllString(d.live(), -1), ", "); got != want {
+					t.Errorf("%q, want %q:\n%s", got, want, d.live())
+				}
+			}
+			d.enter("footer")
+			says("esc interrupts")
+			d.write("/")
+			says("esc closes")
+			d.keys("esc", "backspace", "ctrl+r")
+			says("esc leaves")
 		})
 	})
 	t.Run("the final text replaces the streamed text", func(t *testing.T) {

@@ -134,7 +134,7 @@ func (s *screen) live(room space) []string {
 			text = append([]string{""}, text...)
 		}
 	} else if s.busy != "" {
-		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))
+		rest = append(rest, s.look.working(s.busy, time.Since(s.busySince), ""))
 		if s.running != nil {
 			rest = append(rest, s.running.lines(s.look)...)
 		}
@@ -161,7 +161,7 @@ func (s *screen) workLines(t *turn) []string {
 	if len(s.questions) > 0 {
 		return append(out, "") // it waits for the user
 	}
-	return append(out, s.working(t.doing(), t.clock.elapsed()))
+	return append(out, s.look.working(t.doing(), t.clock.elapsed(), ""))
 }
 
 // doing says what a turn waits for.
@@ -200,16 +200,9 @@ func SlowPlugin(calls *hook.Calls) string {
 	return "waiting for " + render.Line(call.Plugin) + " (" + string(call.Point) + ")"
 }
 
-func (s *screen) working(what string, elapsed time.Duration) string {
-	hint := "esc interrupts"
-	if s.turn != nil && s.turn.interrupted {
-		hint = ""
-	}
-	return s.look.working(what, elapsed, hint)
-}
-
 // working draws a line for something that takes time: what it is, how long it has taken, and how to
-// end it if there is room.
+// end it if there is room. Below an input there is no hint: the line under the input says what Esc
+// does now, which may be to close a menu.
 func (l look) working(what string, elapsed time.Duration, hint string) string {
 	took := clock(elapsed)
 	what = render.Cut(render.Line(what), max(l.cols()-len(took)-2*len(gap), 1))

@@ -211,6 +211,9 @@ func (s *screen) generated(msg generatedMsg) tea.Cmd {
 	}
 	w.content, w.draft.Feedback = msg.content, ""
 	s.printSource(w)
+	if s.talk.Model().Offline {
+		s.printWarning("no model is chosen: this is a template to start from, and does not do yet what you asked for")
+	}
 	return w.validate()
 }
 
@@ -232,14 +235,14 @@ func (s *screen) saved(msg savedMsg) tea.Cmd {
 		return nil
 	}
 	if errors.Is(msg.err, fs.ErrExist) {
-		return w.replace(msg.path)
+		return w.replace(s.short(msg.path))
 	}
 	if msg.err != nil {
 		w.problem = "not saved: " + errorText(msg.err)
 		return w.review()
 	}
 	s.printer.apart()
-	s.printMarked(markGood, render.StyleGreen, "plugin "+w.draft.Name+" is loaded: "+msg.path)
+	s.printMarked(markGood, render.StyleGreen, "plugin "+w.draft.Name+" is loaded: "+s.short(msg.path))
 	return tea.Batch(s.closeWizard(""), s.refreshPlugins)
 }
 

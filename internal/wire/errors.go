@@ -91,7 +91,7 @@ type Noise struct {
 	Kind NoiseKind
 	Line string // the text, shortened to 200 bytes
 	ID   string // the id in it as it was written, if there is one
-	Why  string // for NoiseGarbage: what is wrong with the line
+	Why  string // for NoiseGarbage: what is wrong with the line; for NoiseWrongID: that the reply was accepted, if it was
 }
 
 // Options are common to [Serial] and [Peer]. The zero value works.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -65,8 +66,7 @@ func (s *Serial) acceptOdd(m *message, want uint64) bool {
 	case ok && s.echoes():
 		s.hold(m)
 	default:
-		s.right = 0
-		s.opts.noise(NoiseWrongID, m.text(), m.raw(m.id))
+		s.adopted(m)
 		return true
 	}
 	return false
@@ -113,7 +113,15 @@ func (s *Serial) dropHeld() {
 func (s *Serial) takeHeld() message {
 	m, _ := scanMessage(s.held.line, 0) // was scanned before
 	s.held = held{}
-	s.right = 0
-	s.opts.noise(NoiseWrongID, m.text(), m.raw(m.id))
+	s.adopted(&m)
 	return m
+}
+
+// adopted reports a reply with a wrong id that is accepted.
+func (s *Serial) adopted(m *message) {
+	s.right = 0
+	if s.opts.OnNoise != nil {
+		s.opts.OnNoise(Noise{Kind: NoiseWrongID, Line: excerpt.Head(m.text(), messageCut), ID: excerpt.Head(m.raw(m.id), idCut),
+			Why: "it was accepted, as the answer to the only call under way"})
+	}
 }

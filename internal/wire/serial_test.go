@@ -77,6 +77,19 @@ func TestSerialReply(t *testing.T) {
 	}
 }
 
+// TestAnAcceptedReplySaysSo: the noise of a reply with a wrong id says that the call was answered.
+func TestAnAcceptedReplySaysSo(t *testing.T) {
+	s, f, heard := newSerial(t, Options{})
+	f.play(`{"id":77,"result":1}` + "\n")
+	if _, err := s.Call(soon(t), "m", nil); err != nil {
+		t.Fatal(err)
+	}
+	heard.wait(t, "wrong id")
+	if why := heard.all[0].Why; !strings.Contains(why, "accepted") {
+		t.Errorf("why: %q", why)
+	}
+}
+
 func TestSerialError(t *testing.T) {
 	tests := []struct {
 		rule, sent string

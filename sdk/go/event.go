@@ -81,7 +81,7 @@ func (e *ToolEvent) Argument(name string) string {
 }
 
 // Decode reads the arguments into a struct or a map. Unlike encoding/json it finds fields by their
-// exact names: {"CMD":…} sets no field cmd.
+// exact names: {"CMD":…} sets no field `json:"cmd"`.
 func (e *ToolEvent) Decode(into any) error { return decodeExact(e.Arguments, into) }
 
 // Encode replaces the arguments with a struct or a map.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -14,7 +15,8 @@ func decodeExact(data []byte, into any) error {
 }
 
 // exact returns JSON for a type, without the fields of objects whose names differ only in case from
-// a field of the type. It returns data itself if there are none, or if data is invalid.
+// a field of the type. It returns data itself if there are none, or if data is invalid. A field of
+// the type whose tag has no name may be written in any case, unless data has its exact name too.
 func exact(data []byte, t reflect.Type) []byte {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -24,9 +26,11 @@ func exact(data []byte, t reflect.Type) []byte {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		fields := make(map[string]reflect.Type)
+		fields := make(map[string]exactField)
 		exactFields(t, fields)
-		return rebuilt(data, func(name string) (reflect.Type, bool) { return exactField(fields, name) })
+		has := make(map[string]bool)
+		_ = members(data, func(name, _ []byte) { has[string(name)] = true }) // rebuilt looks at the error
+		return rebuilt(data, func(name string) (reflect.Type, bool) { return fieldFor(name, fields, has) })
 	case reflect.Map:
 		return rebuilt(data, func(string) (reflect.Type, bool) { return t.Elem(), true })
 	case reflect.Slice, reflect.Array:
@@ -35,8 +39,14 @@ func exact(data []byte, t reflect.Type) []byte {
 	return data
 }
 
+// An exactField is a field of a struct.
+type exactField struct {
+	of    reflect.Type
+	named bool // its tag has a name
+}
+
 // exactFields adds the fields of a struct, and of those it embeds, by their names in JSON.
-func exactFields(t reflect.Type, fields map[string]reflect.Type) {
+func exactFields(t reflect.Type, fields map[string]exactField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -48,23 +58,20 @@ func exactFields(t reflect.Type, fields map[string]reflect.Type) {
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			exactFields(inner, fields)
 		case f.IsExported() && f.Tag.Get("json") != "-":
-			if name == "" {
-				name = f.Name
-			}
-			fields[name] = f.Type
+			fields[cmp.Or(name, f.Name)] = exactField{f.Type, name != ""}
 		}
 	}
 }
 
-// exactField returns the type of the field with a name. keep is false if the name is only another
-// spelling of a field's name.
-func exactField(fields map[string]reflect.Type, name string) (t reflect.Type, keep bool) {
-	if t, ok := fields[name]; ok {
-		return t, true
+// fieldFor returns the type of the field for a name in JSON that has these names. keep is false if
+// the name is only another spelling of a field's name.
+func fieldFor(name string, fields map[string]exactField, has map[string]bool) (t reflect.Type, keep bool) {
+	if f, ok := fields[name]; ok {
+		return f.of, true
 	}
-	for known := range fields {
+	for known, f := range fields {
 		if strings.EqualFold(known, name) {
-			return nil, false
+			return f.of, !f.named && !has[known]
 		}
 	}
 	return nil, true // encoding/json ignores it

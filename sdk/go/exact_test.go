@@ -22,7 +22,8 @@ func TestExactNames(t *testing.T) {
 		Any    any              `json:"any"`
 	}
 	for text, want := range map[string]arguments{
-		`{"mode":"a","MODE":"b","NAME":"x"}`:                                   {base: base{"a"}},
+		`{"mode":"a","MODE":"b","name":"x"}`:                                   {base: base{"a"}, Name: "x"}, // its tag has no name
+		`{"NAME":"x","Name":"y","name":"z"}`:                                   {Name: "y"},
 		`{"MODE":"b","Name":"x","other":1}`:                                    {Name: "x"},
 		`{"files":[{"path":"a","Path":"b"},{"PATH":"c"}]}`:                     {Files: []place{{"a"}, {}}},
 		`{"by_name":{"x":{"path":"a","PATH":"b"},"X":{"path":"c"}}}`:           {ByName: map[string]place{"x": {"a"}, "X": {"c"}}},

@@ -94,7 +94,7 @@ func describe(dir, file string) dialect.Found {
 	if file == "" {
 		there := manifestsIn(dir)
 		if len(there) == 0 {
-			f.broken(dialect.WithFix(fmt.Errorf("no %s in %s", strings.Join(manifestNames, " or "), dir), dialect.MissingManifest(manifestNames[0])))
+			f.broken(dialect.WithFix(fmt.Errorf("no %s in %s", strings.Join(manifestNames, " or "), dir), dialect.MissingManifest(dir, manifestNames[0])))
 			return f.Found
 		}
 		file = there[0]

@@ -100,7 +100,7 @@ func describe(dir string, env dialect.Env) dialect.Found {
 	case dialect.LeadsNowhere(dir):
 		err = dialect.WithFix(err, dialect.DeadLink)
 	case errors.Is(err, fs.ErrNotExist):
-		err = dialect.WithFix(err, dialect.MissingManifest(manifestFile))
+		err = dialect.WithFix(err, dialect.MissingManifest(dir, manifestFile))
 	}
 	if err != nil {
 		f.State, f.Err = dialect.Broken, err
@@ -114,6 +114,7 @@ func describe(dir string, env dialect.Env) dialect.Found {
 	}
 	f.Manifest, f.Info, f.Misspelt = m, m.info(), m.misspelt
 	f.Info.Needs = m.permissions.needs(env)
+	f.Info.Optional = optional(env)
 	if m.name == "" {
 		f.Info.Name = f.Name
 	} else if m.name != f.Name {

@@ -49,6 +49,12 @@ func (p *permissions) needs(env dialect.Env) []capability.Capability {
 	return needs
 }
 
+// optional returns the needs whose path may be missing: mine's configuration, on a machine without
+// mine.
+func optional(env dialect.Env) []capability.Capability {
+	return []capability.Capability{{Kind: capability.ReadFS, Path: configDir(env)}}
+}
+
 // belowHome reports whether a path begins with the user's home, ~. ~bob is the home of another
 // user.
 func belowHome(dir string) bool { return dir == "~" || strings.HasPrefix(dir, "~/") }

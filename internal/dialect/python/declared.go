@@ -13,8 +13,10 @@ const largestFile = 4 << 20
 var (
 	// metadata matches the start of an assignment of a dict to __plugin__, outside of functions.
 	metadata = pattern.New(`(?m)^__plugin__[ \t]*=[ \t]*\{`)
-	// nameField matches the rest of such a dict up to its name, if that is a plain string.
-	nameField = pattern.New(`\A[^{}]*?(?:"name"|'name')\s*:\s*(?:"([^"\\\n]{1,64})"|'([^'\\\n]{1,64})')\s*[,}]`)
+	// nameField matches the rest of such a dict up to its name, if that is a plain string: other
+	// strings and comments first, and comments after it.
+	nameField = pattern.New(`\A(?:[^{}"'#]|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#[^\n]*\n)*?` +
+		`(?:"name"|'name')\s*:\s*(?:"([^"\\\n]{1,64})"|'([^'\\\n]{1,64})')(?:\s|#[^\n]*\n)*[,}]`)
 )
 
 // declaredIn returns the name in the __plugin__ of a file, or "" if it cannot be read without

@@ -12,6 +12,11 @@ func TestTheDeclaredNameIsKnownBeforeTheFileRuns(t *testing.T) {
 	for rule, c := range map[string]struct{ code, want string }{
 		"a name":                       {`__plugin__ = {"name": "shiny"}`, "shiny"},
 		"on several lines":             {"\"\"\"Doc.\"\"\"\n__plugin__={\n    'api': '1.0',  # required\n    'name': 'a b',\n}\n", "a b"},
+		"a comment after it":           {"__plugin__ = {\n    \"api\": \"1.0\",\n    \"name\": \"tidy\"  # by default the file's\n}\n", "tidy"},
+		"a comment with a brace":       {"__plugin__ = {  # {api, name}\n    \"name\": \"tidy\",\n}\n", "tidy"},
+		"a comment with another name":  {"__plugin__ = {\n    # \"name\": \"old\",\n    \"name\": \"tidy\",\n}\n", "tidy"},
+		"a string with a brace":        {`__plugin__ = {"about": "{}", "name": "tidy"}`, "tidy"},
+		"a name that goes on":          {"__plugin__ = {\"name\": \"a\"  # and b,\n    \"b\"}\n", ""},
 		"the last assignment counts":   {"__plugin__ = {\"name\": \"one\"}\n__plugin__ = {\"name\": \"two\"}\n", "two"},
 		"no name":                      {`__plugin__ = {"api": "1.0"}`, ""},
 		"none":                         {"name = {\"name\": \"x\"}\n", ""},
