@@ -36,7 +36,7 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 		Log:  func(line string) { dialect.LogStderr(p.log, slog.LevelInfo, line) },
 	}, p.dir))
 	if err != nil {
-		return nil, nil, unopened(p.manifest.Name, p.misnamed(err))
+		return nil, nil, unopened(p.manifest.Name, p.withCommandFix(err))
 	}
 	l := &link{process: process}
 	l.peer = wire.NewPeer(process.Stdout(), process.Stdin(), p.peerOptions())
@@ -48,9 +48,9 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	return l, process, nil
 }
 
-// misnamed replaces the fix in the error if the command is not where the manifest says. The new fix
-// mentions the manifest, because the reader may be the plugin's author.
-func (p *plugin) misnamed(err error) error {
+// withCommandFix replaces the fix in the error if the command is not where the manifest says. The
+// new fix mentions the manifest, because the reader may be the plugin's author.
+func (p *plugin) withCommandFix(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
 		return err
@@ -231,14 +231,14 @@ func (p *plugin) send(ctx context.Context, method string, params json.RawMessage
 		l.process.Stop(ctx, proc.Ladder{})
 	}
 	if l.silent.Load() {
-		return wire.Result{}, p.killed(failure)
+		return wire.Result{}, p.silenceFailure(failure)
 	}
 	return wire.Result{}, failure
 }
 
-// killed replaces the error of a call whose process was ended because it did not answer
+// silenceFailure replaces the error of a call whose process was ended because it did not answer
 // health.check.
-func (p *plugin) killed(failure error) error {
+func (p *plugin) silenceFailure(failure error) error {
 	e := &hook.Error{Kind: hook.Crash}
 	if crash, ok := errors.AsType[*hook.Error](failure); ok {
 		*e = *crash
