@@ -107,8 +107,8 @@ func (s *scanner) span(i int) (Span, error) {
 	return Span{Start: i, End: end, Spaced: s.spaced, NonASCII: s.traits.nonASCII()}, err
 }
 
-// value passes over the value at data[i] and all values inside it: enter goes into a container,
-// leave out of those that end.
+// value passes over the value at data[i] and all values inside it. enter goes into a container, and
+// leave goes out of the containers that end.
 func (s *scanner) value(i int) (int, error) {
 	for more := true; more; {
 		var err error

@@ -91,7 +91,8 @@ done:
 	MOVQ DX, high+48(FP)
 	RET
 
-// WIDE is HITS for 32 bytes. Its three-operand instructions need no copies: with the width that makes it nearly three times as fast.
+// WIDE is HITS for 32 bytes. Its three-operand instructions need no copies. Together with the width this makes it nearly
+// three times as fast.
 #define WIDE(x, hit) \
 	VPCMPEQB x, Y13, hit    \
 	VPCMPEQB x, Y14, Y12    \

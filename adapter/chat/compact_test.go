@@ -287,7 +287,7 @@ func TestAutomaticCompaction(t *testing.T) {
 			t.Errorf("%d compactions", len(b.log.Compactions()))
 		}
 	})
-	t.Run("a checkpoint keeps everything since the user's message, so a single long turn goes on without one", func(t *testing.T) {
+	t.Run("a checkpoint keeps everything since the user's message, so a single long turn is not compacted", func(t *testing.T) {
 		look := func(used int) play {
 			return func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
 				return &model.Response{ToolCalls: []model.ToolCall{call("1", "look", `{}`)}, Usage: model.Usage{Input: used}}, nil

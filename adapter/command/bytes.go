@@ -17,7 +17,7 @@ func shown(text string) string {
 	return string([]rune(text))
 }
 
-// restored returns sent if plugins left it as they saw it, otherwise what they left.
+// restored returns sent if plugins left it as they saw it. Otherwise it returns left.
 func restored(sent, left string) string {
 	if shown(sent) == left {
 		return sent
@@ -31,7 +31,7 @@ func restoredArgs(sent, left []string) []string {
 	if slices.EqualFunc(sent, left, func(s, l string) bool { return shown(s) == l }) {
 		return sent
 	}
-	was := make(map[string]string) // by what plugins see; itself: not known
+	was := make(map[string]string) // by the text that plugins see: the argument, or that text again if two arguments look the same
 	for _, arg := range sent {
 		seen := shown(arg)
 		if other, found := was[seen]; found && other != arg {

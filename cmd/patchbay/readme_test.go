@@ -25,7 +25,7 @@ var untyped = map[string]string{
 	"patchbay chat --model anthropic:NAME": "it needs a key",
 }
 
-// endless begins a command that runs until it is interrupted.
+// A command that begins with endless runs until it is interrupted.
 const endless = "curl -N "
 
 // TestREADME types the shell commands of the README in their order, in an empty home. It does not

@@ -1,5 +1,5 @@
-// Command embed is the smallest program with plugins: it reads a line, sends it through every
-// plugin on this machine, and prints the result.
+// Command embed is the smallest program with plugins: it sends each line of its stdin through every
+// plugin on this machine, and prints the results.
 package main
 
 import (

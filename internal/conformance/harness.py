@@ -2,7 +2,7 @@
 
     harness.py PACKAGES FILE load|call|version WORK SECONDS
 
-It runs inside the interpreter, with the package with which the host runs plugins. The plugin's own output is on stdout
+It runs inside the interpreter, and uses the same package as the host. The plugin's own output is on stdout
 too, which is not a fault: each report begins with the word conformance.
 """
 import asyncio

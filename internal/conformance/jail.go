@@ -153,7 +153,7 @@ func outside(path string) string {
 	return path
 }
 
-// missedProgram notes a program of PATH that a line says is missing.
+// missedProgram notes a program that a line reports as missing, although it is in PATH.
 func (b *bench) missedProgram(line string) {
 	if info := b.target.Found.Info; info.AnyProgram {
 		return

@@ -108,7 +108,8 @@ type meter struct {
 	times []time.Time
 }
 
-// over counts one more event, and reports whether there were more than most within the last second.
+// over counts one more event, and reports whether the last second had more events than the limit,
+// most.
 func (m *meter) over(most int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +180,9 @@ func (s *kagedSuite) askHooks(t *trial) {
 	t.passf("%s", plural(len(s.manifest.Hooks), "hook"))
 }
 
-// unknown returns notes about the ignored parts of a hook's answer: fields that the hook does not
-// have, or the whole answer to on_session_idle, and that of an observer to pre_compact.
+// unknown returns notes about the ignored parts of a hook's answer. The whole answer to
+// on_session_idle is ignored, and so is an observer's answer to pre_compact. Of other answers, the
+// fields that the hook does not have are ignored.
 func (s *kagedSuite) unknown(name string, result json.RawMessage) []string {
 	if rawjson.Missing(result) {
 		return nil

@@ -114,10 +114,10 @@ func (d *dialogue) unfinished() string {
 	return "; it wrote " + shown(d.tail) + " without a line end"
 }
 
-// saidSince returns the last line of stderr, if stderr is no longer what it was then.
-func (d *dialogue) saidSince(then string) string {
+// saidSince returns the last line of stderr. It returns "" if stderr is still the same as earlier.
+func (d *dialogue) saidSince(earlier string) string {
 	now := d.process.Stderr()
-	if now == then {
+	if now == earlier {
 		return ""
 	}
 	return stderrEnd(now)

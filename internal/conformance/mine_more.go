@@ -183,5 +183,5 @@ func denied(t *trial) {
 		t.skipf("it did not run in a sandbox: %s", why)
 		return
 	}
-	summary(sawDenied, "its sandbox saw no attempt at what it does not declare")(t)
+	summary(sawDenied, "its sandbox noticed no use of anything undeclared")(t)
 }

@@ -91,7 +91,7 @@ func (s *pythonSuite) checks() []Check {
 			Rule: "Each handler has 5 seconds.",
 			Fix:  "limit slow work with asyncio.wait_for"},
 		{ID: "python.hook.blocking", Row: "P8", needs: []string{loads}, run: s.blocking, Does: "checks whether handlers block the interpreter",
-			Rule: "A handler that blocks the interpreter beyond its time costs the process a restart.",
+			Rule: "If a handler blocks the interpreter beyond its time, the process is restarted.",
 			Fix:  "await asyncio.sleep instead of time.sleep; run blocking code with asyncio.to_thread, or in a handler with a plain def, which gets a thread"},
 		{ID: "python.hook.inplace", Row: "P9", needs: []string{loads}, run: s.inPlace, Does: "looks for changes to the objects that handlers get",
 			Rule: "A handler gets its own objects: changing `call.input` and returning `None` changes nothing.",

@@ -72,8 +72,8 @@ func (s *rpcSuite) dropLive() {
 	}
 }
 
-// mustLive returns the process that open returns, which is live, fresh or begin. It fails the check
-// if there is none.
+// mustLive calls open, which is live, fresh or begin, and returns its process. If open returns an
+// error, mustLive fails the check and returns nil.
 func (s *rpcSuite) mustLive(t *trial, open func() (*dialogue, error)) *dialogue {
 	d, err := open()
 	if err != nil {

@@ -163,7 +163,7 @@ func (b *bench) runCheck(ctx context.Context, c *Check) Result {
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
 	case need != "":
-		cause := cmp.Or(b.causes[need], need) // need itself may not have been tried
+		cause := cmp.Or(b.causes[need], need) // need may have been skipped too: then the cause is the reason for that
 		b.causes[c.ID] = cause
 		t.skipf("%s%s%s", NotTried, cause, map[Status]string{Fail: " failed", Skip: " was skipped"}[b.results[cause].Status])
 	case ctx.Err() != nil:
@@ -171,7 +171,7 @@ func (b *bench) runCheck(ctx context.Context, c *Check) Result {
 		t.fixWith("give the run more time with --timeout, or choose checks with --only")
 	default:
 		c.run(t)
-		if b.stuck != nil && b.stuck.check == c.ID { // the text of the check is only about one call
+		if b.stuck != nil && b.stuck.check == c.ID { // say why the plugin does not start, not only that a call failed
 			t.status, t.text = Fail, b.stuck.text
 			t.fixWith(cmp.Or(b.stuck.fix, "make the plugin start; the message says why it does not"))
 		}

@@ -309,13 +309,13 @@ func (s *scaffoldSuite) huge(t *trial) {
 	s.large(t, r)
 }
 
-// asksHooks reports whether the plugin has hooks, and they have answered.
+// asksHooks reports whether the plugin has hooks and has answered them.
 func (s *scaffoldSuite) asksHooks() bool {
 	return len(s.hooks) > 0 && s.results["scaffold.hook.answers"].Status == Pass
 }
 
 // awake chooses the request with which a check tests whether the plugin answers: its first hook, or
-// else an unknown tool. If the plugin answers neither, the request stays an unknown method.
+// else an unknown tool. If the plugin has answered neither, the check calls an unknown method.
 func (s *scaffoldSuite) awake(check func(*trial)) func(*trial) {
 	return func(t *trial) {
 		switch {

@@ -47,7 +47,7 @@ func turnedOff(agent codehook.Agent, home, project string, getenv func(string) s
 			paths = append(paths, path)
 		}
 	}
-	var all *Fault // what turns off all hooks
+	var all *Fault // the setting that turns off all hooks; nil: there is none
 	for _, path := range paths {
 		values, err := readSettings(path)
 		if err != nil {

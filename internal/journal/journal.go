@@ -24,8 +24,8 @@ const (
 	maxBytes   = 256 << 20
 )
 
-// none replaces the session in the topic of an event without a session, and the turn in that of an
-// event that is not indexed by turn. No session and no turn has this id.
+// none is the text that a topic has in place of a session, if the event belongs to no session, and
+// in place of a turn, if the event is not indexed by turn. No session and no turn has this id.
 const none = "-"
 
 // page is how many records are read at a time if only a few of many are wanted.

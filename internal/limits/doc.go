@@ -15,7 +15,7 @@
 //
 //	Cgroups.Enforcer ─► enclose ─► find ─► findCgroup, divide   once: the host's own cgroup
 //	                 │          └─► open ─► cgroup.limit        a cgroup below it, with the limits
-//	                 └─► alreadyRunning ─► Rlimits              limits that no cgroup enforces
+//	                 └─► alreadyRunning, Rlimits                limits that no cgroup enforces
 //	Enforcer.Attach    starts the process in its cgroup
 //	Enforcer.Set       before its first instruction: setRlimits, or SIGKILL
 //	Enforcer.Check     returns why Set failed

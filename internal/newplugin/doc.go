@@ -8,7 +8,7 @@
 //	Make              newplugin.go   turns a request into a plan: files, and the commands to type next
 //	  CheckName       names.go       checks the name by the rule of the dialect
 //	  files           templates.go   fills in the templates of the pair
-//	  sdkFiles        sdk.go         the copy of an SDK
+//	    sdkFiles      sdk.go         the copy of an SDK
 //	  next            next.go        test, dev, install, use
 //	Plan.Write        write.go       writes all of it, or nothing
 package newplugin

@@ -19,9 +19,9 @@ func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered, and the outcome. Only if these are the
-// same, even in the ignored fields, it also compares the plugin's changes of the payload: after
-// another answer the changes differ anyway.
+// step compares what a plugin was sent, what it answered, and the outcome. If these are the same,
+// even in the ignored fields, step also compares the plugin's changes of the payload. After another
+// answer the changes would always differ.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all

@@ -42,8 +42,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Read reads a recording. With partial it reads an incomplete one as far as it goes; without, it
-// returns [ErrCut] for it.
+// Read reads a recording. For an incomplete one it returns [ErrCut], or, if partial is set, the
+// part that can be read.
 func Read(path string, partial bool) (*Recording, error) {
 	f, err := openFile(path)
 	if err != nil {

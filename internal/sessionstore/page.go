@@ -71,8 +71,8 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, e
 // nextPlaces returns at least count places that come next in the list, and whether these are all.
 func (o *order) nextPlaces(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
-	count += slack + 1 // the order of the last ones is not certain, and [orderBuilt] may be among them
-	if at != nil {     // up to slack places that are listed after at have higher numbers
+	count += slack + 1 // the last slack places are cut off below, and [orderBuilt] may be among the others
+	if at != nil {     // of the places that come later in the list than at, up to slack have higher numbers
 		before = at.sequence + slack + 1
 		count += slack
 	}

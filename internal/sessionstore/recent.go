@@ -13,8 +13,8 @@ const (
 	maxNews = 128
 )
 
-// A window holds the newest places that were read before. Places never change, so only those must
-// be read that any process has written since. A window never changes either; a new one replaces it.
+// A window holds the newest places that were read before. Places never change, so only the places
+// that were written since then must be read. A window never changes either; a new one replaces it.
 //
 // It may contain places that were removed since. Their sessions no longer exist, which is noticed
 // when the session is read.

@@ -33,8 +33,8 @@ func (g *glob) match(name string) bool {
 }
 
 // matchParts compares pattern and name part by part. Where they differ, it lets the last ** match
-// one part more and goes on from there. It need not try an earlier ** again: the last one can match
-// whatever parts that would match in addition.
+// one part more and goes on from there. It need not try an earlier ** again: the last one can
+// match all parts that an earlier one could match in addition.
 func matchParts(pattern, name []string) bool {
 	i, j := 0, 0
 	star, taken := -1, 0 // the place of the last **, and how far it reaches

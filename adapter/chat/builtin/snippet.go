@@ -55,8 +55,9 @@ func (e *edit) regions() []region {
 	return all
 }
 
-// lineEnd returns the end of the line in which a text ends, after its \n; from is the offset after
-// the text. If the text itself ends with \n, that is from: the next line is not part of the region.
+// lineEnd returns the offset after the line in which a text ends, its \n included. from is the
+// offset after the text. If the text itself ends with \n, lineEnd returns from, so that the next
+// line is not part of the region.
 func lineEnd(content string, from int) int {
 	if from > 0 && content[from-1] == '\n' {
 		return from

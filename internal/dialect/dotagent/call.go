@@ -52,8 +52,8 @@ func (p *plugin) spec(verb string) proc.Spec {
 }
 
 // timeLeft formats the time that a context has left for the message of docs/protocols/dotagent.md,
-// row D41. It rounds up, because some of the time has passed since the deadline was set: to 50 ms
-// up to a second, to 100 ms up to ten seconds, and to whole seconds above.
+// row D41. It rounds up, because some of the time has passed since the deadline was set: times of
+// up to one second to 50 ms, of up to ten seconds to 100 ms, and longer ones to whole seconds.
 func timeLeft(ctx context.Context) string {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -47,8 +47,8 @@ func play(behaviour, verb string) (code int) {
 	return 0
 }
 
-// misbehaviours are what fakes do. Every fake is this program, so a long text is made only by the
-// fake that prints it.
+// misbehaviours has what each fake does, by the verb and the fake's name. Every fake is this
+// program, so a long text is made in a function: then only the fake that prints it makes it.
 var misbehaviours = map[string]func() int{
 	"info info-error":           plugtest.Says(`{"ok":false,"error":"no licence for this host"}`, "noise", 1),
 	"info info-sorry":           plugtest.Says(`{"error":"no licence"}`, "", 0),

@@ -125,7 +125,8 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 	return p.checkConfig(ctx, config, "its config", "correct its config")
 }
 
-// checkConfig checks a config. whose and correct begin the text and the fix of an error about it.
+// checkConfig checks a config. An error about the config begins with whose, and its fix begins with
+// correct.
 func (p *plugin) checkConfig(ctx context.Context, config json.RawMessage, whose, correct string) error {
 	config = rawjson.Clean(config) // compact: docs/protocols/dotagent.md, row D25
 	if _, err := rawjson.Parse(config); err != nil {

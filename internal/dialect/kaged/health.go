@@ -90,9 +90,9 @@ func (h *heart) ask(ctx context.Context) error {
 type load struct {
 	mu    sync.Mutex    // protects the fields below
 	calls int           // under way
-	round int           // how often ended was called
-	older int           // how many of the calls began before the last call of ended
-	quiet chan struct{} // the channel that ended returned last; nil: it is closed
+	round int           // how often [load.ended] was called
+	older int           // how many of the calls under way began before [load.ended] was called last
+	quiet chan struct{} // the channel that [load.ended] returned last; nil: it is closed
 }
 
 // begin counts a call, and returns the round, which must be passed to end.

@@ -281,7 +281,7 @@ func (c *checker) knobText(e *document.Table, field document.Value, k *dialect.K
 	k.MaxLength = given(n, ok)
 }
 
-// knobField warns of a knob whose field can have none of its values.
+// knobField warns if the field that a knob sets has another type than the values of the knob.
 func (c *checker) knobField(e, field document.Value, k *dialect.Knob) {
 	if !field.Present() || field.Kind() != document.Map || field.Get("type").Kind() != document.String {
 		return

@@ -36,7 +36,7 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 		Log:  func(line string) { dialect.LogStderr(p.log, slog.LevelInfo, line) },
 	}, p.dir))
 	if err != nil {
-		return nil, nil, unopened(p.manifest.Name, p.misnamed(err))
+		return nil, nil, unopened(p.manifest.Name, p.withCommandFix(err))
 	}
 	l := &link{process: process}
 	l.peer = wire.NewPeer(process.Stdout(), process.Stdin(), p.peerOptions())
@@ -48,9 +48,9 @@ func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
 	return l, process, nil
 }
 
-// misnamed replaces the fix in the error if the command is not where the manifest says. The new fix
-// mentions the manifest, because the reader may be the plugin's author.
-func (p *plugin) misnamed(err error) error {
+// withCommandFix replaces the fix in the error if the command is not where the manifest says. The
+// new fix mentions the manifest, because the reader may be the plugin's author.
+func (p *plugin) withCommandFix(err error) error {
 	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
 		return err
@@ -60,7 +60,7 @@ func (p *plugin) misnamed(err error) error {
 			return err
 		}
 		named := *start
-		named.Fix = "write ./" + name + " in command of the manifest: without ./ it is not the file in the plugin's directory"
+		named.Fix = "write ./" + name + " in command of the manifest: without ./ the program is searched for in PATH, not in the plugin's directory"
 		return &named
 	}
 	if _, missing := os.Lstat(start.Path); !errors.Is(missing, fs.ErrNotExist) {
@@ -194,8 +194,8 @@ func withStderr(err error, process *proc.Process) error {
 	return &with
 }
 
-// call sends one request for a hook, a tool or a method to the current process. Without split, the
-// result has no fields.
+// call sends one request for a hook, a tool or a method to the current process. If split is false,
+// the result has only its JSON, not split into fields.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage, split bool) (wire.Result, error) {
 	if err := p.gate.enter(ctx); err != nil {
 		return wire.Result{}, err
@@ -231,14 +231,14 @@ func (p *plugin) send(ctx context.Context, method string, params json.RawMessage
 		l.process.Stop(ctx, proc.Ladder{})
 	}
 	if l.silent.Load() {
-		return wire.Result{}, p.killed(failure)
+		return wire.Result{}, p.silenceFailure(failure)
 	}
 	return wire.Result{}, failure
 }
 
-// killed replaces the error of a call whose process was ended because it did not answer
+// silenceFailure replaces the error of a call whose process was ended because it did not answer
 // health.check.
-func (p *plugin) killed(failure error) error {
+func (p *plugin) silenceFailure(failure error) error {
 	e := &hook.Error{Kind: hook.Crash}
 	if crash, ok := errors.AsType[*hook.Error](failure); ok {
 		*e = *crash

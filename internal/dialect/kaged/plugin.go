@@ -124,7 +124,7 @@ func (p *plugin) lost(err error) {
 		l.silent.Store(true)
 	}
 	reason := p.silence()
-	p.log.Warn("plugin is restarted", "reason", reason, "err", inTime(err), "fix", healthFix)
+	p.log.Warn("plugin is restarted", "reason", reason, "err", inPlainWords(err), "fix", healthFix)
 	p.kept.Restart(reason)
 }
 
@@ -216,14 +216,14 @@ func (p *plugin) Close(ctx context.Context) error {
 		began := time.Now()
 		exit, answer := l.shutDown(ctx, p.manifest.ShutdownTimeout)
 		if answer != nil {
-			p.log.Warn("plugin did not answer shutdown", "err", inTime(answer), "exit", exit.String(), "dur", time.Since(began))
+			p.log.Warn("plugin did not answer shutdown", "err", inPlainWords(answer), "exit", exit.String(), "dur", time.Since(began))
 		}
 	})
 	return nil
 }
 
-// inTime replaces the error of a deadline by one in plain words.
-func inTime(err error) error {
+// inPlainWords replaces the error of a deadline by one in plain words.
+func inPlainWords(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")
 	}

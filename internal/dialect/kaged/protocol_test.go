@@ -85,8 +85,8 @@ func TestForeignNamesInWarningsAreCut(t *testing.T) {
 	}
 }
 
-// FuzzWelcome: no answer to initialize makes the host panic or print much, and only one with our
-// api_version, or none, is accepted.
+// FuzzWelcome: no answer to initialize makes the host panic or print much. An answer is accepted
+// only if its api_version is ours or missing.
 func FuzzWelcome(tf *testing.F) {
 	f := variants.Of(tf)
 	long := strings.Repeat("x", 5000)

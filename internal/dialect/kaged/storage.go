@@ -82,7 +82,7 @@ func (s *storage) missing(capability string) string {
 	case !slices.Contains(s.declared, capability):
 		return "the manifest does not declare"
 	case slices.Contains(s.withheld, capability) && !s.listed:
-		return "the manifest declares since the plugin was recorded, and which is withheld until you run `patchbay plugin trust " + s.place + "`"
+		return "was added to the manifest after the plugin was recorded, and is withheld until you run `patchbay plugin trust " + s.place + "`"
 	}
 	return "the configuration leaves out: its capabilities replace the manifest's"
 }

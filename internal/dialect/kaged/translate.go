@@ -128,7 +128,7 @@ func retained(result wire.Result, payload hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
-	retain, err = lessRetained(retain, payload.Get("retain"))
+	retain, err = withoutRetained(retain, payload.Get("retain"))
 	if err != nil {
 		return hook.Reply{}, err
 	}
@@ -141,9 +141,9 @@ func unknown(o rawjson.Object, hookName string) []string {
 	return dialect.UnknownFields("the answer", o, AnswerFields(hookName))
 }
 
-// lessRetained removes the messages that earlier plugins have retained, so that each message is
+// withoutRetained removes the messages that earlier plugins have retained, so that each message is
 // retained once: docs/protocols/kaged.md, row K65.
-func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
+func withoutRetained(list, before json.RawMessage) (json.RawMessage, error) {
 	if rawjson.Missing(list) || rawjson.Missing(before) {
 		return list, nil
 	}

@@ -61,8 +61,8 @@ func fuzzing() bool {
 	return pattern != nil && pattern.Value.String() != ""
 }
 
-// variants yields changed copies of the seeds, the same ones whenever name and seeds are the same:
-// at most times, with at most size bytes together.
+// variants yields changed copies of the seeds: at most as many as times says, with at most size
+// bytes together. For the same name and seeds it always yields the same copies.
 func variants(name string, seeds [][]any, times, size int) func(yield func([]any) bool) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(name)) // never fails

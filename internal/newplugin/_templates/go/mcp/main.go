@@ -24,7 +24,7 @@ type countIn struct {
 	Text string `json:"text" doc:"The text"`
 }
 
-// count is the tool. If it returned an error, the call would fail with it.
+// count is the tool. If it returns an error, the call fails.
 func count(_ context.Context, in countIn) (string, error) {
 	lines := strings.Count(in.Text, "\n")
 	if in.Text != "" && !strings.HasSuffix(in.Text, "\n") {

@@ -7,7 +7,7 @@ p = Plugin("my-plugin", "0.1.0", "Counts words")
 
 @p.tool("Count the words, lines and characters of a text")
 def count(text: str) -> str:
-    """If it raised an exception, the call would fail with it."""
+    """If it raises an exception, the call fails."""
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
     return f"words: {len(text.split())}, lines: {lines}, characters: {len(text)}"
 
