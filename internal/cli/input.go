@@ -86,6 +86,9 @@ func (a *app) jsonFix(f jsonFlag) string {
 	if _, err := os.Stat(a.path(f.value)); err == nil {
 		return fmt.Sprintf("to read the file, write --%s @%s", f.name, f.value)
 	}
+	if name, _, pair := strings.Cut(f.value, "="); pair && f.name == "args" && !strings.ContainsAny(name, `{[" `) {
+		return fmt.Sprintf("without --args, write `%s` after the name of the tool", f.value)
+	}
 	if f.source() == "--"+f.name {
 		return fmt.Sprintf(`put the JSON in single quotes, as in --%s '{"name":"value"}', or read it from a file with @FILE or from stdin with -`, f.name)
 	}
