@@ -52,8 +52,8 @@ func Parse(in Input) (*Moment, error) {
 }
 
 // IsOdd reports whether [Parse] failed because the event is nested too deep, or has two values for
-// one field. No agent makes such an event by itself: the arguments that a model chose would keep
-// plugins from being called.
+// one field. Only arguments that a model chose make an event so odd. If such an event were let
+// through, a model could keep plugins from being called.
 func IsOdd(err error) bool {
 	_, deep := errors.AsType[*rawjson.DepthError](err)
 	_, repeated := errors.AsType[*rawjson.RepeatError](err)
