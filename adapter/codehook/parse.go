@@ -73,7 +73,7 @@ func Placeholder(in Input) (*Moment, error) {
 	return Parse(Input{Agent: in.Agent, Event: in.Event, Data: data.JSON(), Dir: in.Dir, Environ: map[string]string{}})
 }
 
-// beginning returns the fields that say which event it is, of an object that may be nested too
+// beginning returns the fields of an event that say which event it is. The event may be nested too
 // deep, or cut off behind these fields.
 func beginning(data []byte) hook.Object {
 	var head hook.Object
