@@ -14,8 +14,8 @@ import (
 
 // WithArguments returns a call with arguments that plugins may have changed. No arguments become an
 // empty object, and a string that contains JSON becomes that JSON. If the result is not an object,
-// the call is malformed, as if the model had written it so. Strings have no needless escapes, with
-// which a model could hide a word from plugins that do not decode JSON.
+// the call is malformed, as if the model had written it so. WithArguments removes needless escapes
+// from strings: with them a model could hide a word from plugins that do not decode JSON.
 func WithArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
 	if o, err := rawjson.Parse(raw); err == nil {
 		c.Arguments = rawjson.Requote(o.JSON())

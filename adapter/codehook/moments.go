@@ -112,7 +112,7 @@ func (f *firing) after() {
 		text := now.textForModel()
 		f.wish.result = &text
 	} else if now.success != was.success {
-		f.wish.note("%s accepts a new result, but not whether the call succeeded", f.Agent.Title())
+		f.wish.note("%s accepts a new result, but plugins cannot change whether the call succeeded", f.Agent.Title())
 	}
 }
 

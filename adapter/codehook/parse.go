@@ -52,8 +52,8 @@ func Parse(in Input) (*Moment, error) {
 }
 
 // IsOdd reports whether [Parse] failed because the event is nested too deep, or has two values for
-// one field. No agent makes such an event by itself: the arguments that a model chose would keep
-// plugins from being called.
+// one field. Only arguments that a model chose make an event so odd. If such an event were let
+// through, a model could keep plugins from being called.
 func IsOdd(err error) bool {
 	_, deep := errors.AsType[*rawjson.DepthError](err)
 	_, repeated := errors.AsType[*rawjson.RepeatError](err)
@@ -73,7 +73,7 @@ func Placeholder(in Input) (*Moment, error) {
 	return Parse(Input{Agent: in.Agent, Event: in.Event, Data: data.JSON(), Dir: in.Dir, Environ: map[string]string{}})
 }
 
-// beginning returns the fields that say which event it is, of an object that may be nested too
+// beginning returns the fields of an event that say which event it is. The event may be nested too
 // deep, or cut off behind these fields.
 func beginning(data []byte) hook.Object {
 	var head hook.Object

@@ -133,8 +133,8 @@ type call struct {
 	fault error // why the input must not be shown to plugins; nil: it may
 }
 
-// readCall reads the tool call. If the input is nested too deep, or has two values for one
-// argument, that is its fault: plugins might see another value than the one that the agent uses.
+// readCall reads the tool call. It sets the field fault if the input is nested too deep, or has two
+// values for one argument: plugins might see another value than the one that the agent uses.
 func (m *Moment) readCall() *call {
 	c := &call{host: m.text("tool_name", "toolName", "tool"), input: m.value("tool_input", "toolArgs", "toolInput", "args")}
 	if c.input == nil {

@@ -103,7 +103,7 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 		}
 		if err == nil {
 			out.Meta = withoutServerName(out.Meta)
-			if r.Pending { // no plugin has seen a content
+			if r.Pending { // plugins have not seen this content
 				out.Content, out.StructuredContent = nil, nil
 			}
 			return &out, nil

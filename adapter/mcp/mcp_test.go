@@ -235,8 +235,8 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// TestQuestionsHaveNoContent: a server that asks before it gives a result can pass no content on,
-// because plugins do not see it.
+// TestQuestionsHaveNoContent: if a server asks questions before it gives a result, the content
+// beside the questions is not passed on, because plugins do not see it.
 func TestQuestionsHaveNoContent(t *testing.T) {
 	asks := adapter.Tool{Name: "asks", Run: func(context.Context, adapter.Call) (adapter.ToolResult, error) {
 		return adapter.ToolResult{Success: true, Pending: true, Raw: json.RawMessage(`{"resultType":"input_required","requestState":"s","content":[{"type":"text","text":"unseen"}],` +

@@ -262,7 +262,7 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 		a.sayf("  %s\n", render.Line(trust.SummaryOf(p.Changes)))
 	}
 	if len(p.Capabilities) > 0 {
-		a.sayf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
+		a.sayf("  its capabilities are %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
 	}
 	if len(p.Withheld) > 0 {
 		a.sayf("  %s\n", o.Paint(render.StyleYellow, "it also asks for capabilities that it does not get until `patchbay plugin trust "+program.Quote(p.Name)+"`: "+strings.Join(p.Withheld, ", ")))

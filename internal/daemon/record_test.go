@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,29 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 	c.count.all.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if body, _ := io.ReadAll(w.Body); !strings.Contains(string(body), "patchbay_events_dropped_total 2") {
 		t.Errorf("metrics:\n%s", body)
+	}
+}
+
+// TestPiecesAreNotStored: all events of a turn are stored, except pieces of a text or an output, of
+// which a later event has the whole. docs/http-api.md, "Everything that happens", lists these.
+func TestPiecesAreNotStored(t *testing.T) {
+	h := newTestHome(t)
+	c := h.open("")
+	defer h.close(c)
+	stored := []chat.EventType{chat.TurnStarted, chat.Point, chat.Retrying, chat.ModelReplied, chat.ToolStarted, chat.ToolFinished, chat.Compacted, chat.TurnFinished}
+	for _, kind := range append([]chat.EventType{chat.TextDelta, chat.TextHeld, chat.ToolOutput}, stored...) {
+		c.record(chat.Event{Type: kind, Session: "s", Turn: "t"})
+	}
+	var got []chat.EventType
+	for _, e := range h.stored(c, journal.Filter{Session: "s"}, len(stored)) {
+		got = append(got, chat.EventType(e.Kind))
+	}
+	if !slices.Equal(got, stored) {
+		t.Errorf("stored %q, want %q", got, stored)
+	}
+	page, err := os.ReadFile("../../docs/http-api.md")
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), "except `text`, `text.held`, `tool.output`, `result` and `error`") {
+		t.Errorf("the page lists other events: %v", err)
 	}
 }
 

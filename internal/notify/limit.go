@@ -17,8 +17,8 @@ import (
 //     were.
 //   - given_up and recovered are sent at once if they contradict the last message. So the last
 //     message never says that something works, or is broken, when that is no longer true.
-//   - A recovery is therefore sent if its failure was. An agent that fails and recovers again and
-//     again, and whose failures are held back, sends nothing.
+//   - A recovery is therefore sent if its failure was sent. An agent that fails and recovers again
+//     and again, and whose failures are held back, sends nothing.
 //   - A message that could not be sent does not count.
 //
 // A Limiter is safe for concurrent use, also by several machines on the same marks: at worst both

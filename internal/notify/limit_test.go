@@ -49,7 +49,7 @@ func TestLimiter(t *testing.T) {
 		{"each event has its own time", time.Hour, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", TimedOut, true, 0}, {"10:06:00", GivenUp, true, 0}, {"10:07:00", AttemptFailed, false, 0},
 		}},
-		{"a recovery is sent if its failure was", time.Hour, []timedEvent{
+		{"a recovery is sent if its failure was sent", time.Hour, []timedEvent{
 			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", Recovered, true, 0},
 			{"11:05:00", AttemptFailed, true, 0}, {"11:06:00", Recovered, true, 0},
 			{"11:10:00", AttemptFailed, false, 0}, {"11:11:00", Recovered, false, 0},

@@ -123,7 +123,7 @@ func (s *Session) load(ctx context.Context, reason string) error {
 	}
 	s.host = host
 	if ctx.Err() != nil {
-		return ctx.Err() // then the plugin is not broken
+		return ctx.Err() // the load was cancelled: the plugin is not broken
 	}
 	s.noteOwn()
 	all := host.Plugins()

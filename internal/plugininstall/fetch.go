@@ -118,7 +118,7 @@ func (f *Fetched) copySource(ctx context.Context, s *sink) error {
 			return err
 		}
 		if f.Source.URL != f.Source.Text {
-			f.Notes = append(f.Notes, "patchbay.lock has its address without the part after the ?, which may be a key. If plugin update needs it, install the plugin again")
+			f.Notes = append(f.Notes, "patchbay.lock has the address of the archive without the part after the ?, which may be a key. If plugin update needs that part, install the plugin again")
 		}
 		f.o.tell("unpacking it")
 		return unpack(ctx, s, archive)

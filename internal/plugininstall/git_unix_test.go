@@ -238,8 +238,8 @@ func TestRepositoryWithObjectsElsewhere(t *testing.T) {
 	}
 }
 
-// installAndWait is a process that is killed in the middle of an installation. at says where it
-// waits: SOURCE HOME MOMENT.
+// installAndWait is a process that is killed in the middle of an installation. at has three lines:
+// the source, the home, and the moment at which the process waits to be killed.
 func installAndWait(at string) {
 	fields := strings.Split(at, "\n")
 	source, moment := fields[0], fields[2]

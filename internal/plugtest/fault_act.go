@@ -105,7 +105,8 @@ func (p *faulty) skip() {
 	}
 }
 
-// floodSize is the size of a flood: far more than any dialect's limit, and than a host would store.
+// floodSize is the size of a flood: far above the limit of every dialect, and more than a host may
+// store.
 const floodSize = 100 << 20
 
 // pour writes a flood of one text.

@@ -13,9 +13,9 @@
 //	              └► broker  answers for the granted names and connections                   broker/
 //
 // Every plugin has some things without a grant, because no program runs without them: the system's
-// libraries and shared data, its interpreter with the libraries of that, and its own files, all
-// read-only; /proc with its own processes; a few devices; and a /tmp in memory with an empty home
-// in it, from which nothing can be executed.
+// libraries and shared data, its interpreter and the interpreter's libraries, and its own files,
+// all read-only; /proc with its own processes; a few devices; and a /tmp in memory with an empty
+// home in it, from which nothing can be executed.
 //
 // [System] describes how much of this can be enforced on the machine; [Probe] finds out by trying.
 // [System.Judge] returns a verdict for each capability, so that no capability is enforced only

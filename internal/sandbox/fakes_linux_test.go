@@ -77,9 +77,9 @@ func reads(names []string) int {
 // tooDeep is the exit code of probes if it can create no namespace at all.
 const tooDeep = 99
 
-// probes runs Probe where exactly one more user namespace can be nested, and runs a program with
-// the result. The kernel limits the nesting, so probes goes as deep as it can, and then one level
-// back.
+// probes runs Probe where exactly one more user namespace can be nested, and then runs a program in
+// a sandbox that uses the features that Probe found. The kernel limits the nesting, so probes goes
+// as deep as it can, and then one level back.
 func probes([]string) int {
 	me := []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	deeper, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr},

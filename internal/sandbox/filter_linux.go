@@ -93,8 +93,9 @@ func archHere() uint32 {
 }
 
 // filter returns the seccomp program that the kernel runs at each system call. A refused call
-// returns an error and does not kill the plugin, because libraries try calls out. Without
-// namespaces the filter also refuses calls that this version of Landlock does not control.
+// returns an error and does not kill the plugin, because libraries make a call to find out whether
+// the kernel has it. Without namespaces the filter also refuses calls that this version of Landlock
+// does not control.
 func (d *draft) filter(landlock int) []unix.SockFilter {
 	p := block{
 		load(offArch), ifNotEqual(archHere(), refuse(unix.EPERM)),

@@ -132,7 +132,7 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 	case kind == capability.ReadFS:
 		return "its files' modes, owners, times and attributes can be changed, too, because a write:fs: is granted; "
 	}
-	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; what is written can be loaded as code; "
+	return "chmod, chown, utime and setxattr work only through a descriptor, but then on every file that may be read; files that the plugin writes can be loaded as code; "
 }
 
 // Weakness says what a sandbox of Landlock alone means for every plugin in it, whatever was

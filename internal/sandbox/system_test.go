@@ -77,7 +77,7 @@ func TestJudge(t *testing.T) {
 func TestLandlockAloneIsExplained(t *testing.T) {
 	system := System{Namespaces: errors.New("because"), Scoped: true}
 	const seen, refused, open, byDescriptor = "names, sizes and times of other files can be seen", "chmod, chown, utime and setxattr are refused",
-		"can be changed, too", "chmod, chown, utime and setxattr work by descriptor alone"
+		"can be changed, too", "chmod, chown, utime and setxattr work only through a descriptor"
 	for _, c := range []struct {
 		rule   string
 		grants []string

@@ -191,7 +191,8 @@ func NewEntry(p Plugin) (*Entry, error) {
 		Capabilities: slices.Clone(p.Capabilities), Files: files}, nil
 }
 
-// verdict returns the verdict on one plugin. bad is the error of reading the lock; nil: it is l.
+// verdict returns the verdict on one plugin by the lock l. bad is the error of reading the lock; if
+// it is not nil, there is no l.
 func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	switch {
 	case len(p.Roots) == 0:

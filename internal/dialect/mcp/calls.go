@@ -104,8 +104,8 @@ func textOf(o rawjson.Object) (string, error) {
 }
 
 // repeats reports whether one of the texts is the structured content. Servers should repeat it as
-// text; the content of one that does not is part of the text, because plugins that check results
-// must see everything that a client gets.
+// text. If a server does not, textOf adds it to the text, because plugins that check results must
+// see everything that a client gets.
 func repeats(texts []string, structured json.RawMessage) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		v, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign)

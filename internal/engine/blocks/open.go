@@ -128,8 +128,8 @@ type blockID struct {
 	number uint32
 }
 
-// repairAll checks the streams whose files have changed since the last clean stop, and those that
-// were just written.
+// repairAll checks the streams whose files have changed since the last clean stop, and the streams
+// in written, whatever their files look like.
 func (m *repairer) repairAll(kept *seal, written []string) error {
 	all, err := places(m.dir)
 	if err != nil {

@@ -42,7 +42,7 @@ func (d Denial) Error() string {
 	if d.Capability == "" {
 		return d.What
 	}
-	return d.What + ": grant " + d.Capability + " if you mean it"
+	return d.What + ": to allow it, grant " + d.Capability
 }
 
 // Options says what a plugin may reach, and how. The zero value lets nothing through.

@@ -68,8 +68,8 @@ func TestDenialsWithoutAListener(t *testing.T) {
 
 func TestDenialSaysWhatWouldAllowIt(t *testing.T) {
 	for want, d := range map[string]Denial{
-		"connection to 192.0.2.7:443: grant net:192.0.2.7:443 if you mean it": {What: "connection to 192.0.2.7:443", Capability: "net:192.0.2.7:443"},
-		"TLS without a server name to api.example:443":                        {What: "TLS without a server name to api.example:443"},
+		"connection to 192.0.2.7:443: to allow it, grant net:192.0.2.7:443": {What: "connection to 192.0.2.7:443", Capability: "net:192.0.2.7:443"},
+		"TLS without a server name to api.example:443":                      {What: "TLS without a server name to api.example:443"},
 	} {
 		if d.Error() != want {
 			t.Errorf("%q, want %q", d.Error(), want)

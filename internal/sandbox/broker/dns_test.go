@@ -199,7 +199,7 @@ func TestARealResolver(t *testing.T) {
 		if found, err := r.LookupNetIP(ctx, "ip4", "evil.example."); !errors.As(err, &fault) || !fault.IsNotFound {
 			t.Errorf("found %v, %v", found, err)
 		}
-		if d := <-denials; d.Error() != "look-up of evil.example: grant net:evil.example:<port> if you mean it" {
+		if d := <-denials; d.Error() != "look-up of evil.example: to allow it, grant net:evil.example:<port>" {
 			t.Errorf("denial %q", d.Error())
 		}
 	})

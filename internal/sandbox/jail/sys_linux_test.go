@@ -91,7 +91,7 @@ func TestNumbers(t *testing.T) {
 
 // TestLean: a process with the mark must be taken over before the rest of its program is
 // initialised. Go initialises a package after its imports, so this one may only import package
-// syscall and the imports of that.
+// syscall and the packages that syscall imports.
 func TestLean(t *testing.T) {
 	deps := func(pkg string) []string {
 		t.Helper()

@@ -6,6 +6,6 @@
 //	  generator.value   sample.go: references, branches, objects, lists
 //	  number, text      scalar.go: numbers within limits, formats, patterns
 //
-// What it is not: it does not know whose schemas they are. Its caller says with [Names] what a
-// field of a certain name should contain.
+// The package does not know whose schemas they are. Its caller says with [Names] what a field of a
+// certain name should contain.
 package sample
