@@ -84,7 +84,7 @@ var leaves = map[string]struct {
 	"internal/model":          {[]string{"internal/config", "rawjson", "internal/document", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "it knows messages, and no sessions"},
 	"internal/plugindev":      {[]string{"hook", "internal/config", "internal/dialect", "internal/fixes", "internal/nearest", "internal/pluginhost", "internal/render", "internal/schema/sample", "rawjson"}, "it reports what happens to a plugin, and draws no screen"},
 	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/fixes", "internal/nearest", "internal/pause", "internal/proc", "rawjson"}, "it sends messages, and knows no jobs"},
-	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, and not what they hold a lease of"},
+	"internal/lease":          {[]string{"internal/guard", "internal/pause"}, "it knows processes, and not what they hold a lease of"},
 	"internal/scratch":        {[]string{"internal/pattern", "internal/lease"}, "it only makes temporary directories"},
 	"internal/session":        {[]string{"internal/model"}, "it only defines values; internal/sessionstore stores them"},
 	"internal/sessionstore":   {[]string{"internal/engine", "internal/lease", "internal/model", "internal/pause", "internal/session", "rawjson"}, "it stores transcripts, and runs no turns"},

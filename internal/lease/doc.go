@@ -7,7 +7,7 @@
 //
 //	Judge.Ask
 //	├─ Holder.State          is it a process of this machine, and is it alive?
-//	│  ├─ Dead ─► Holder.WaitForLeftovers    free as soon as no process that it started is left
+//	│  ├─ Dead ─► Holder.EndLeftovers    free as soon as no process that it started is left
 //	│  └─ Alive, Elsewhere
 //	└─ Heartbeat.Age         the age of the last heartbeat, by the engine's clock alone
 //	   ├─ at most the TTL              held

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
-	// leftoverTimeout bounds the wait for the processes that a dead process has left. The guardian
-	// ends them within milliseconds.
-	leftoverTimeout = 2 * time.Second
+	// guardianTime is how long the guardian of a dead process may take to end the processes that it
+	// has left. Mostly it takes milliseconds.
+	guardianTime = time.Second
 	// leftoverPoll is the time between two checks. Two checks in a row must find nothing, because
 	// one check may miss a process that is forking.
 	leftoverPoll = 10 * time.Millisecond
@@ -89,30 +90,45 @@ func (e *LeftoverError) Error() string {
 	return fmt.Sprintf("%s has died, but processes that it started still run (%s): end them first", e.Holder, pidList(e.PIDs))
 }
 
-// WaitForLeftovers waits until no process runs that a dead holder has started. If some still run
-// after a while, it returns a [LeftoverError].
-func (h Holder) WaitForLeftovers(ctx context.Context) error {
+// EndLeftovers returns when no process runs that the holder has started. Its guardian ends them. If
+// the holder is dead, and its guardian is slow or dead too, EndLeftovers kills them. If some still
+// run, it returns a [LeftoverError].
+func (h Holder) EndLeftovers(ctx context.Context) error {
 	marks, err := h.marks()
 	if err != nil || len(marks) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
-	defer cancel()
+	left, err := awaitEnd(ctx, marks)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 && h.State() == Dead {
+		var sweeper guard.Sweeper
+		for _, m := range marks {
+			sweeper.Sweep(m)
+		}
+		left = guard.Alive(marks...)
+	}
+	if len(left) > 0 {
+		return &LeftoverError{Holder: h.Name, PIDs: left}
+	}
+	return nil
+}
+
+// awaitEnd waits until no process with one of the marks runs, at most for guardianTime. It returns
+// those that still run.
+func awaitEnd(ctx context.Context, marks []guard.Mark) (left []int, err error) {
+	end := time.Now().Add(guardianTime)
 	for quiet := 0; ; {
-		left := guard.Alive(marks...)
+		left = guard.Alive(marks...)
 		if quiet++; len(left) > 0 {
 			quiet = 0
 		}
-		if quiet == 2 {
-			return nil
+		if quiet == 2 || len(left) > 0 && time.Now().After(end) {
+			return left, nil
 		}
-		select {
-		case <-time.After(leftoverPoll):
-		case <-ctx.Done():
-			if len(left) == 0 {
-				return context.Cause(ctx)
-			}
-			return &LeftoverError{Holder: h.Name, PIDs: left}
+		if err := pause.For(ctx, leftoverPoll); err != nil {
+			return nil, err
 		}
 	}
 }

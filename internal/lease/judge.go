@@ -45,7 +45,7 @@ type staleBeat struct {
 func (j *Judge) Ask(ctx context.Context, key string, h Holder, lastBeat func(context.Context) (Heartbeat, error)) (Verdict, error) {
 	if h.State() == Dead {
 		j.forget(key)
-		return Free, h.WaitForLeftovers(ctx)
+		return Free, h.EndLeftovers(ctx)
 	}
 	s, err := lastBeat(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/children"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -94,12 +95,12 @@ func TestState(t *testing.T) {
 	check("a process that has ended", c.Holder, Dead)
 }
 
-func TestWaitForLeftovers(t *testing.T) {
+func TestEndLeftovers(t *testing.T) {
 	t.Run("waits for the processes that a killed process has started", func(t *testing.T) {
 		c := startChild(t)
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
-		if err := c.WaitForLeftovers(t.Context()); err != nil {
+		if err := c.EndLeftovers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := syscall.Kill(c.sleep, 0); err == nil {
@@ -108,15 +109,34 @@ func TestWaitForLeftovers(t *testing.T) {
 			}
 		}
 	})
+	t.Run("kills them if the guardian does not", func(t *testing.T) {
+		c := startChild(t)
+		guardians := children.Bearing(c.Marks[0])
+		if len(guardians) != 1 {
+			t.Fatalf("guardians: %v, want one", guardians)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(guardians[0], syscall.SIGKILL) })
+		if err := syscall.Kill(guardians[0], syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+		if err := c.EndLeftovers(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ended := startTime(c.sleep); syscall.Kill(c.sleep, 0) == nil && !ended {
+			t.Errorf("process %d still runs", c.sleep)
+		}
+	})
 	t.Run("a process that does not end is named", func(t *testing.T) {
 		c := startChild(t) // alive, like the process that it has started
-		err := c.WaitForLeftovers(t.Context())
+		err := c.EndLeftovers(t.Context())
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", c.sleep)) {
 			t.Errorf("got %v, want an error that names process %d", err, c.sleep)
 		}
 	})
 	t.Run("a mark that cannot be read is an error", func(t *testing.T) {
-		if err := (Holder{Name: "x", Marks: []string{"zz"}}).WaitForLeftovers(t.Context()); err == nil {
+		if err := (Holder{Name: "x", Marks: []string{"zz"}}).EndLeftovers(t.Context()); err == nil {
 			t.Error("no error")
 		}
 	})
