@@ -35,9 +35,9 @@ func newApprovalsListCommand(a *app) *cobra.Command {
 		Short: "List the approvals of this project",
 		Long: `List the commands that run without a question in this project. An … at the end
 of a command means that more arguments may follow. If the approval was made in
-the chat, these arguments must stay in the project, and must not be options that
-run programs or write files. If it was added with ` + "`patchbay approvals add`" + `, they
-may be anything.`,
+the chat, these arguments must not name paths outside of the project, and must
+not be options that run programs or write files. If it was added with
+` + "`patchbay approvals add`" + `, they may be anything.`,
 		Example:     "  patchbay approvals list\n  patchbay approvals list --all --json",
 		Annotations: exits(exit{exitOK, "the approvals were listed, or there are none"}, exit{exitFailed, "the file cannot be read"}),
 		Args:        arguments(),

@@ -31,9 +31,9 @@ or a flag. With PREFIX, list only the setting with this name, or the settings of
 the table with this name. With --model, --script or --listen, the list shows the
 settings that chat and serve would use if you gave them the same flags.
 
-Secrets are never shown. For tokens, passwords in addresses, headers and
-variables of MCP servers, and the values of secrets.toml, the list only says
-that they are set, and where.`,
+Secrets are never shown. The list only says that they are set, and where. This
+holds for tokens, for passwords in addresses, for the headers and variables of
+MCP servers, and for the values of secrets.toml.`,
 		Example: `  patchbay config show
   patchbay config show model --model offline
   patchbay config show plugins.notes
@@ -46,7 +46,7 @@ that they are set, and where.`,
 	}
 	o.add(cmd)
 	cmd.Flags().StringVar(&o.listen, "listen", "", "show the settings of serve with this address: `HOST:PORT`")
-	cmd.Flags().BoolVar(&o.set, "set", false, "list only settings that differ from their defaults")
+	cmd.Flags().BoolVar(&o.set, "set", false, "list only settings that a file, a variable or a flag sets")
 	return cmd
 }
 

@@ -50,9 +50,9 @@ as soon as it is done.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "take the payload, an object, from `JSON|@FILE|-`; - is stdin (default {})")
+	f.StringVar(&opts.data, "data", "", "an object, the payload: `JSON|@FILE|-`, where @FILE reads a file and - reads stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
-	f.StringVar(&opts.events, "events", "", "fire the events in `FILE|-`, one JSON object on each line; - is stdin")
+	f.StringVar(&opts.events, "events", "", "fire many events, a JSON object on each line of `FILE|-`, where - reads stdin")
 	f.BoolVar(&opts.list, "list", false, "list the points")
 	return cmd
 }

@@ -27,8 +27,8 @@ func newJobDoctorCommand(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find what is wrong with agents, and how to fix it",
 		Long: `Check every agent: its manifest, its program, its plugins (whether they exist,
-are of the right kind and accept their configuration) and its notifiers. Only
-the plugins' own checks are run, and no message is sent.`,
+are of the right kind and accept their configuration) and its notifiers. Plugins
+only check their configuration. No agent is run, and no message is sent.`,
 		Example:     "  patchbay job doctor\n  patchbay job doctor --reach",
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"}, exit{exitFailed, "there are errors"}),
 		Args:        arguments(),

@@ -17,9 +17,9 @@ func newPluginListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List your plugins and their states",
-		Long: `List every plugin in the plugin directories of all dialects. Each plugin is
-started and asked what it offers. Plugins that do not work are listed too, with
-the reason.`,
+		Long: `List every plugin in the plugin directories of all dialects, and the MCP servers
+of the configuration. Each enabled plugin is started and asked what it offers.
+Plugins that do not work are listed too, with the reason.`,
 		Example: `  patchbay plugin list
   patchbay plugin list --dialect scaffold
   patchbay plugin list --json | jq -r '.[] | select(.state == "broken") | .error'`,

@@ -30,8 +30,8 @@ prompt; prompts in .patchbay/prompts, which are commands of chat; plugins in
 .patchbay/plugins, which run only if you have trusted them; and the settings in
 .patchbay/config.toml. No plugin is started, and nothing is changed.
 
-The project is that of the current directory, or of DIR: the nearest parent
-directory that is under version control, or else the directory itself.`,
+The project is that of the current directory, or of DIR: the nearest directory
+with a .git, from there upwards, or else the directory itself.`,
 		Example: `  patchbay project status
   patchbay project status ~/src/site --diff
   patchbay project status --json | jq -r .state`,

@@ -34,8 +34,9 @@ http, or the name of the agent, such as claude. The title is the first line of
 the first message, as plugins left it.
 
 The column ID has the beginning of the session's id, without ses_. It is enough
-for every command that takes an id; --json has the whole id. No plugin is
-started. The command also works while a daemon runs.`,
+for every command that takes an id; --json has the whole id. With --dir DIR, only
+the sessions of that directory are listed. No plugin is started. The command
+also works while a daemon runs.`,
 		Example: `  patchbay session list
   patchbay session list --here
   patchbay session list --host claude --dir ~/shop
@@ -46,7 +47,7 @@ started. The command also works while a daemon runs.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&opts.here, "here", false, "list only sessions of this directory, or of the directory that --dir names")
+	f.BoolVar(&opts.here, "here", false, "list only sessions of the current directory")
 	f.StringVar(&opts.host, "host", "", "list only sessions from this `HOST`: chat, http, or another agent such as claude")
 	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "show at most `N` sessions")
 	mustComplete(cmd, "host", sessionHosts()...)

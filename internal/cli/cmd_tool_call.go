@@ -43,7 +43,7 @@ stdin. Arguments are checked against the tool's schema before the call.`,
 			return a.runToolCall(cmd.Context(), args[0], args[1:], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.args, "args", "", "take the arguments, an object, from `JSON|@FILE|-`; - is stdin (default {})")
+	cmd.Flags().StringVar(&opts.args, "args", "", "an object with the arguments: `JSON|@FILE|-`, where @FILE reads a file and - reads stdin (default {})")
 	return cmd
 }
 

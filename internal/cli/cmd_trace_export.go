@@ -39,7 +39,8 @@ is exported twice, its ids are the same.
 
 The spans are sent to a collector over OTLP/HTTP, in JSON. Its address is
 --otlp, or else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT
-or [telemetry] otlp in the configuration; /v1/traces is added to a base address.
+or [telemetry] otlp in the configuration. /v1/traces is added if it is missing,
+except to OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
 OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
 OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
 tries a few more times, after the pauses that the collector asks for. With

@@ -55,7 +55,8 @@ func FromEnviron(address string, getenv func(string) string) (Config, error) {
 	return c, err
 }
 
-// endpoint returns the address for traces: a base address gets /v1/traces.
+// endpoint returns the address for traces. It adds /v1/traces if that is missing, except to
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
 func endpoint(address string, getenv func(string) string, protocol string) (*url.URL, error) {
 	whole := false // the address already names the path for traces
 	if address == "" {

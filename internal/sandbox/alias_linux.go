@@ -59,9 +59,9 @@ func aliases(path string, mounts []mounted) []string {
 	return others
 }
 
-// differs reports whether two paths that should lead to the same file lead to different ones,
-// because something else is mounted over one of them. If whole is false, the paths need not lead to
-// the same file, and differs returns false.
+// differs reports whether alias leads to another file than path, because something else is mounted
+// over one of them. whole says that alias shows all of path. If it shows only a part, the two are
+// different files anyway, and differs returns false.
 func differs(alias, path string, whole bool) bool {
 	one, err := os.Lstat(alias)
 	other, otherErr := os.Lstat(path)

@@ -79,8 +79,8 @@ func inMemory(dir string) jail.Mount {
 	return jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize, Files: tempFiles}
 }
 
-// hiddenInProc are files of /proc that show all users a user's keys, or how the machine was
-// started: its disks, consoles and addresses, and the arguments of its first process.
+// hiddenInProc are files of /proc that show which keys users have, or how the machine was started:
+// its disks, consoles and addresses, and the arguments of its first process.
 var hiddenInProc = []string{"/proc/keys", "/proc/key-users", "/proc/cmdline", "/proc/bootconfig"}
 
 // hidden is mounted over a file that must not be read.

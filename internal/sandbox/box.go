@@ -57,8 +57,9 @@ type Place struct {
 	Shared  bool // when it is created, other users may read it
 	Hidden  bool // plugins may not read it either
 	WithDir bool // a file; the directory that contains it may not be changed either
-	// BestEffort says that the place only contains information for plugins. Landlock alone cannot
-	// cover a place within a grant. For this place, such a grant is then not refused.
+	// BestEffort is set for a project's .patchbay, which only contains config for plugins. Landlock
+	// alone cannot cover a place within a grant. Such a grant is refused for other places. For
+	// this place it is accepted, and the place stays unprotected.
 	BestEffort bool
 }
 

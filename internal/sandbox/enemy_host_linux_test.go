@@ -234,8 +234,9 @@ func deepTree(t *testing.T, path string, depth int, target string) {
 	}
 }
 
-// TestRacesWithTheNextStart: a process of the plugin repeatedly swaps directories for links. It
-// opens nothing to a process that is started meanwhile, and nothing is created outside.
+// TestRacesWithTheNextStart: a process of the plugin repeatedly swaps directories for links. A
+// process that is started meanwhile sees nothing that was not granted, and nothing is created
+// outside.
 func TestRacesWithTheNextStart(t *testing.T) {
 	needNamespaces(t)
 	python := tool(t, "python3")

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	coverSize  = 64 << 10 // bytes in the empty directory that covers a hidden place
-	shownSize  = 4 << 20  // bytes in a covering directory that contains mount points
-	coverFiles = 1 << 10  // files in either
+	coverSize  = 64 << 10 // the limit, in bytes, of the empty directory that covers a hidden place
+	shownSize  = 4 << 20  // the same for a covering directory that contains mount points
+	coverFiles = 1 << 10  // the limit on the number of files in either
 )
 
 // guard keeps the plugin out of Patchbay's own places (docs/security.md, "Patchbay's own places").

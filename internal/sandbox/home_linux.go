@@ -128,7 +128,7 @@ func (p *planner) taken() []string {
 	return taken
 }
 
-// unused returns path, or path with a number, such that no path in taken is it or lies below it.
+// unused returns path. If path, or something below it, is in taken, unused adds a number.
 func unused(path string, taken []string) string {
 	for n := 1; ; n++ {
 		try := path

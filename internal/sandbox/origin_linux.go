@@ -65,8 +65,9 @@ func (o *origins) addChosenLinks(w way) {
 	}
 }
 
-// passesUnchosenLink reports whether the way to a program, up to first, passes a link that only the
-// plugin named. The plugin would learn the target of that link.
+// passesUnchosenLink reports whether the way to a program passes a link that only the plugin named.
+// The plugin would learn the target of that link. Only the links before first are checked: see
+// originOf.
 func (o *origins) passesUnchosenLink(w way, first string) bool {
 	for _, l := range w.links {
 		if l.at == first {
@@ -180,7 +181,7 @@ func (o *origins) checkGrant(g capability.Capability, w way) error {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
 	}
 	if g.Kind == capability.WriteFS && o.isOwnFile(w.end) {
-		return &Refusal{Why: fmt.Sprintf("%s is a file among the plugin's own files, and so is its manifest: a plugin may write only directories there, not single files", g)}
+		return &Refusal{Why: fmt.Sprintf("%s is a single file among the plugin's own files; its manifest is one too, so a plugin may write only directories there", g)}
 	}
 	l, shipped := w.through(o.own)
 	if !shipped || withinAny(w.end, o.own) {

@@ -148,8 +148,8 @@ func (s *session) connect() (theirs *os.File, err error) {
 }
 
 // await reads the reports of the jail until the program runs or the start has failed. Without
-// namespaces the jail itself becomes the program. It then reports before it executes the program,
-// and the end of the socket confirms that it did.
+// namespaces the jail itself becomes the program. It then reports before it executes the program.
+// Executing the program closes the socket, so await knows from its end that the program runs.
 func (s *session) await(ctx context.Context) error {
 	_ = s.control.SetReadDeadline(time.Now().Add(buildTime))
 	stop := context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Now()) })
@@ -327,8 +327,8 @@ var jailProgram = sync.OnceValue(func() string {
 // itself is the running executable, even if its file was replaced or removed.
 const itself = "/proc/self/exe"
 
-// programIn returns the path of patchbay-jail in a directory, or itself if it is missing or not to
-// be trusted.
+// programIn returns the path of patchbay-jail in a directory. If patchbay-jail is missing there, or
+// not to be trusted, programIn returns the running executable.
 func programIn(dir string) string {
 	helper := filepath.Join(dir, jail.Helper)
 	if info, err := os.Stat(helper); err != nil || !info.Mode().IsRegular() || unix.Access(helper, unix.X_OK) != nil || !trusted(info) {

@@ -133,7 +133,7 @@ func rewrite(path, text string) error {
 	return os.Chmod(path, 0o644)
 }
 
-// scratch empties the granted directory, and puts files there that an accomplice would.
+// scratch empties the granted directory, and puts files there as an accomplice of the plugin could.
 func (c *canaries) scratch() error {
 	entries, err := os.ReadDir(writeDir)
 	if err != nil {

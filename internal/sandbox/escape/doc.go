@@ -1,4 +1,4 @@
-// Package escape attacks the sandbox. It consists of tests: some hundred attempts to get out, in
+// Package escape attacks the sandbox. It consists of tests: hundreds of attempts to get out, in
 // Python and Bash, under testdata, and a harness that determines whether one has succeeded.
 //
 // The harness judges an attempt by its effects, not by what the attempt reports. Around the plugin

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
-// unpromised are the attempts that may succeed with Landlock alone, by the sentence of
-// docs/security.md that says so.
+// unpromised are the attempts that may succeed with Landlock alone, by the reason. docs/security.md
+// describes these limits of Landlock.
 var unpromised = map[string][]string{
 	"names, sizes and times of other files can be seen, and when they are used": {
 		"bash ask-by-changing-directory", "bash ask-for-age", "bash ask-for-existence", "bash ask-for-rights", "bash ask-for-size",

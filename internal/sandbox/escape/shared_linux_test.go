@@ -19,7 +19,7 @@ const (
 type shared struct {
 	name      string // of the POSIX objects
 	semaphore int    // the value of the semaphore
-	memory    []byte // the host's own: the secret at 0, a value that must not change at victimAt
+	memory    []byte // the host's own: the secret at 0, and at victimAt a value that must not change
 	key       int    // a key's serial number
 	named     int    // the same of a key whose name is the secret
 }

@@ -24,7 +24,7 @@ escape_run_dropped_script() {
 	printf '#!%s\necho in a script\n' "$BASH" >"$scratch/script" && chmod +x "$scratch/script" &&
 		[[ $("$scratch/script") == 'in a script' ]] && claim 'a script with a shebang ran'
 }
-# Another plugin with the same grant could have put the executable file dropped there.
+# The executable file "dropped" is there already, as if another plugin with the same grant had written it.
 escape_run_what_was_dropped() { content "$("$scratch/dropped")"; }
 escape_run_what_was_dropped_by_child() { content "$(bash -c '"$1"' - "$scratch/dropped")"; }
 
