@@ -77,8 +77,8 @@ type cursorTurn struct {
 	messages chan []byte // in order
 
 	mu    sync.Mutex        // protects the fields below
-	early map[uint64][]byte // messages by number
-	due   uint64            // the number of the next message for the field messages
+	early map[uint64][]byte // messages that arrived too early, by number
+	due   uint64            // the number of the message that goes into messages next
 }
 
 // turn returns the turn of that id. Its first message may arrive before it begins.
@@ -237,8 +237,8 @@ func shellCall(t modeltest.Tool) field {
 	return nested(execShell, text(1, args.Command), text(2, ""), number(3, 30_000), text(4, t.ID), number(12, 1))
 }
 
-// results reads the results of the calls whose ids are at least from and less than to: the output,
-// the reason of a refusal, and the messages of hooks. A call is over when the agent has closed its
+// results reads the results of the calls with the ids from, …, to-1. They are the output, the
+// reason of a refusal, and the messages of hooks. A call is over when the agent has closed its
 // stream.
 func (t *cursorTurn) results(ctx context.Context, from, to uint64) map[uint64][]string {
 	said, open := map[uint64][]string{}, to-from

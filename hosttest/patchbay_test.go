@@ -114,8 +114,9 @@ func (s *stage) configure(text string) {
 	s.write(path, before+text+"\n")
 }
 
-// plugin installs one of our plugins in the place of its dialect; files of the python dialect end
-// in .py. Each pair of replace is a word in its text and the replacement.
+// plugin installs one of our plugins in the plugin directory of its dialect; files of the python
+// dialect end in .py. The strings in replace are pairs: a word of the plugin's text, and its
+// replacement.
 func (s *stage) plugin(name string, replace ...string) {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "plugins", name))
@@ -160,8 +161,8 @@ func printed(t testing.TB, number, heading string) string {
 // daemons returns the process ids of the daemons that hooks on this stage have started.
 func (s *stage) daemons() []int { return s.processes(s.isDaemon) }
 
-// processes returns the ids of all processes for which are returns true.
-func (s *stage) processes(are func(pid int) bool) []int {
+// processes returns the ids of all processes that match accepts.
+func (s *stage) processes(match func(pid int) bool) []int {
 	s.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *stage) processes(are func(pid int) bool) []int {
 	var pids []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err == nil && are(pid) {
+		if err == nil && match(pid) {
 			pids = append(pids, pid)
 		}
 	}

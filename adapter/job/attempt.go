@@ -119,8 +119,8 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	}
 }
 
-// interruption returns why the context of an attempt has ended. Only a daemon that ends gives no
-// cause.
+// interruption returns why the context of an attempt has ended. A context without a cause was ended
+// by its daemon.
 func interruption(ctx context.Context) string {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {

@@ -29,8 +29,8 @@ type smallDisk struct {
 	told         chan struct{} // receives a value if a result cannot be written
 }
 
-// newSmallDisk returns a smallDisk. The agent writes down that it ran and fills the disk. It then
-// runs the shell command in the parameter then.
+// newSmallDisk returns a smallDisk. The agent writes down that it ran, and fills the disk. After
+// that it runs the shell command that is passed as then.
 func newSmallDisk(t *testing.T, then string) *smallDisk {
 	t.Helper()
 	dir := plugtest.SmallDisk(t, "40m")

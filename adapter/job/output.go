@@ -87,8 +87,8 @@ func (k *outputWriter) write(p *parts) {
 type outputBatch struct {
 	most    int    // bytes that are stored of all batches
 	data    []byte // the lines as they are stored
-	printed int    // bytes that the program printed for data
-	stored  int    // bytes of all batches so far, as they are or would have been stored
+	printed int    // bytes that the program printed, of the lines in data
+	stored  int    // bytes of all batches so far in their stored form, also of those that were not stored
 	lost    int    // bytes that the program printed and that are not stored
 }
 
