@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -15,7 +16,13 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-const closeTimeout = 20 * time.Second // how long Close waits for queued messages
+const (
+	closeTimeout = 20 * time.Second // how long Close waits for queued messages
+	// mostCloseTimeout is how long it waits at most for plugins whose manifest entry gives them longer.
+	mostCloseTimeout = 5 * time.Minute
+	// killTime is for the end of a plugin whose time is up.
+	killTime = 10 * time.Second
+)
 
 // A Reporter sends the events of jobs to the on_failure plugins and to the notifiers. Delivery is
 // best effort: a failure is logged, and a run never waits. Each recipient gets its events in order.
@@ -24,6 +31,9 @@ type Reporter struct {
 	options  notify.Options
 	dispatch *notify.Dispatch
 	log      *slog.Logger
+
+	mu      sync.Mutex    // protects the field below
+	longest time.Duration // the longest Timeout of a route so far
 }
 
 // ReporterOptions configure a [Reporter].
@@ -39,9 +49,13 @@ func NewReporter(o ReporterOptions) *Reporter {
 	return &Reporter{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 }
 
-// Close waits until the queued messages are sent, at most closeTimeout.
+// Close waits until the queued messages are sent, at most closeTimeout, or as long as an entry
+// gives its plugin.
 func (t *Reporter) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	t.mu.Lock()
+	wait := min(max(closeTimeout, t.longest), mostCloseTimeout)
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	return t.dispatch.Close(ctx)
 }
@@ -49,6 +63,9 @@ func (t *Reporter) Close() error {
 // Report queues the messages for an event, and returns immediately.
 func (t *Reporter) Report(n Report) {
 	for _, r := range t.Routes(&n) {
+		t.mu.Lock()
+		t.longest = max(t.longest, r.Timeout)
+		t.mu.Unlock()
 		t.dispatch.Send(n.Message(), r)
 	}
 }
@@ -61,7 +78,7 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 	var routes []notify.Route
 	for i := range m.OnFailure {
 		if h := &m.OnFailure[i]; wantsFailure(h, e) {
-			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{host: host, hook: h, shown: h.Config}})
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{host: host, hook: h, shown: h.Config}, Timeout: sendTimeout(h.Timeout)})
 		}
 	}
 	for i := range m.Notifiers {
@@ -77,11 +94,20 @@ func (t *Reporter) Routes(n *Report) []notify.Route {
 			text, fix := explained(err)
 			t.log.Warn("cannot use a notifier", "agent", m.Agent.Name, "notifier", d.String(), "err", text, "fix", fix)
 		default:
-			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit, Timeout: sendTimeout(d.Timeout)})
 		}
 	}
 	// The plugins of other dialects that the configuration connects to the point.
 	return append(routes, notify.Route{Name: ConnectedRoute, Sender: pluginSender{host: host}})
+}
+
+// sendTimeout returns how long sending to a plugin may take, or 0 if its entry gives it no time of
+// its own.
+func sendTimeout(own time.Duration) time.Duration {
+	if own == 0 {
+		return 0
+	}
+	return own + killTime
 }
 
 // ConnectedRoute is the name of the route to the plugins that the configuration connects to the

@@ -15,9 +15,10 @@ import (
 
 // A Route leads to one recipient of messages, such as a [[notifiers]] entry of an agent.
 type Route struct {
-	Name   string // unique and stable within the agent: rate limits are stored under it
-	Sender Sender
-	Every  time.Duration // rate_limit_minutes; 0: no limit
+	Name    string // unique and stable within the agent: rate limits are stored under it
+	Sender  Sender
+	Every   time.Duration // rate_limit_minutes; 0: no limit
+	Timeout time.Duration // of one message with all its tries; 0: that of the dispatch
 }
 
 // A Result says what happened to a message.
@@ -181,7 +182,7 @@ func (d *Dispatch) deliver(p queuedMessage) Delivery {
 	if d.ctx.Err() != nil {
 		return p.delivery(Dropped, errClosed)
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, d.o.Timeout)
+	ctx, cancel := context.WithTimeout(d.ctx, cmp.Or(p.route.Timeout, d.o.Timeout))
 	defer cancel()
 	q := LimitRequest{Key: p.line(), Event: p.m.Event, Every: p.route.Every}
 	answer, err := d.o.Limiter.Allow(ctx, q)
