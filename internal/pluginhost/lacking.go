@@ -27,26 +27,46 @@ const mostLacking = 3
 // programs that exist on this machine but not in its sandbox.
 type lackingError struct {
 	error
-	grants []string
+	fix string // how to give the plugin the capabilities that would show these to it
 }
 
 func (e *lackingError) Unwrap() error { return e.error }
 
-// Error leaves out the fix of the failure itself, which the grants replace.
+// Error leaves out the fix of the failure itself, which Fix replaces.
 func (e *lackingError) Error() string {
 	message, _ := splitFix(e.error)
 	return message
 }
 
-// Fix suggests the capabilities that would show these files and programs to the plugin.
-func (e *lackingError) Fix() string { return grantFix(e.grants) }
+func (e *lackingError) Fix() string { return e.fix }
+
+// lackingFix returns the fix for a failure of a confined plugin with this message. It returns "" if
+// the message does not show that the sandbox is the reason.
+func (h *Host) lackingFix(e *entry, text string) string {
+	grants := h.lacking(e, text)
+	if held := e.heldBack(grants); len(held) > 0 {
+		return fmt.Sprintf("it declares %s, which you have not trusted yet: patchbay plugin trust %s", strings.Join(held, " and "), e.found.Name)
+	}
+	return grantFix(grants)
+}
+
+// heldBack returns those of the lacking capabilities that the plugin declares, and that are
+// withheld because it was recorded without them.
+func (e *entry) heldBack(grants []string) []string {
+	return slices.DeleteFunc(slices.Clone(e.trust.Withheld), func(held string) bool {
+		return !slices.ContainsFunc(grants, func(g string) bool {
+			return g == held || g == someHost && strings.HasPrefix(held, string(capability.NetHost)+":") ||
+				g == somePath && strings.HasPrefix(held, string(capability.WriteFS)+":")
+		})
+	})
+}
 
 // grantFix returns a fix that suggests capabilities, or "" without any.
 func grantFix(grants []string) string {
 	if len(grants) == 0 {
 		return ""
 	}
-	what := "show it"
+	what, also := "show it", ""
 	switch {
 	case grants[0] == someHost:
 		return "its sandbox has no network; if it may connect to a host, add to its capabilities: " + someHost
@@ -54,8 +74,10 @@ func grantFix(grants []string) string {
 		return "it may write only to /tmp and to granted paths, not to its own directory; if it may write elsewhere, add to its capabilities: " + somePath
 	case strings.HasPrefix(grants[0], string(capability.WriteFS)):
 		what = "let it write"
+	case slices.ContainsFunc(grants, func(g string) bool { return strings.HasPrefix(g, string(capability.ReadFS)) }):
+		also = " (write:fs: in place of read:fs: for what it also writes)"
 	}
-	return fmt.Sprintf("its error names files that its sandbox does not %s; if it may have them, add to its capabilities: %s", what, strings.Join(grants, ", "))
+	return fmt.Sprintf("its error names files that its sandbox does not %s; if it may have them, add to its capabilities: %s%s", what, strings.Join(grants, ", "), also)
 }
 
 // suggestCapabilities adds to the error of a confined plugin the capabilities that it probably
@@ -65,8 +87,8 @@ func (h *Host) suggestCapabilities(e *entry, err error) error {
 	if !ok {
 		return err
 	}
-	if grants := h.lacking(e, failed.Stderr); len(grants) > 0 {
-		return &lackingError{err, grants}
+	if fix := h.lackingFix(e, failed.Stderr); fix != "" {
+		return &lackingError{err, fix}
 	}
 	return err
 }
@@ -79,25 +101,25 @@ func (h *Host) suggestForSteps(out *hook.Outcome) {
 		if s.Err == nil || s.Err.Err == nil || s.Err.Kind == hook.Refused && s.Action != hook.ActionSkip {
 			continue
 		}
-		if grants := h.stepLacks(s); len(grants) > 0 {
-			s.Err.Err = &lackingError{s.Err.Err, grants}
+		if fix := h.stepLacks(s); fix != "" {
+			s.Err.Err = &lackingError{s.Err.Err, fix}
 		}
 	}
 }
 
-// stepLacks returns the capabilities that the plugin of a failed step probably lacked, to judge by
+// stepLacks returns the fix for a failed step whose plugin probably lacked capabilities, to judge by
 // what it wrote. The messages of other failures are Patchbay's, and name other paths.
-func (h *Host) stepLacks(s *hook.Step) []string {
+func (h *Host) stepLacks(s *hook.Step) string {
 	text := s.Err.Stderr
 	if s.Err.Kind == hook.Refused || s.Err.Kind == hook.Crash {
 		text = s.Err.Cause() + "\n" + text
 	}
 	for _, e := range h.roster().entries {
 		if e.info.Name == s.Plugin && e.found.Dialect == s.Dialect && e.plugin != nil {
-			return h.lacking(e, text)
+			return h.lackingFix(e, text)
 		}
 	}
-	return nil
+	return ""
 }
 
 // lacking returns capabilities that a confined plugin probably needs, to judge by one of its
@@ -153,7 +175,7 @@ func (e *entry) shows(g capability.Capability) bool {
 // does not show that the plugin's sandbox is the reason.
 func (h *Host) ToolFix(tool, message string) string {
 	if e := h.roster().toolOwner(tool); e != nil {
-		return grantFix(h.lacking(e, message))
+		return h.lackingFix(e, message)
 	}
 	return ""
 }

@@ -2,12 +2,14 @@ package pluginhost
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 // TestNamesInCommandsAreQuoted: a plugin chooses its name, so commands in fixes quote it for the
@@ -24,7 +26,7 @@ func TestNamesInCommandsAreQuoted(t *testing.T) {
 // has one fix, and does not contain the general fix of its dialect.
 func TestSuggestedCapabilitiesReplaceTheFix(t *testing.T) {
 	failed := dialect.WithFix(errors.New("timed out after 10s"), "flush stdout after each line")
-	message, fix := splitFix(sayFix(&lackingError{failed, []string{"exec:jq:/usr/bin/jq"}}))
+	message, fix := splitFix(sayFix(&lackingError{failed, grantFix([]string{"exec:jq:/usr/bin/jq"})}))
 	if message != "timed out after 10s" || !strings.HasSuffix(fix, "exec:jq:/usr/bin/jq") {
 		t.Errorf("%q, fix %q", message, fix)
 	}
@@ -53,5 +55,28 @@ func TestWhatAMessageDoesNotName(t *testing.T) {
 		if got := online.lacksSome(message); want == someHost && got != nil {
 			t.Errorf("%s: a plugin with a network lacks %q", message, got)
 		}
+	}
+}
+
+// TestWhatATrustedPluginWouldHave: the fix for a lack of capabilities that are only withheld is to
+// trust the plugin. Otherwise it names the capabilities.
+func TestWhatATrustedPluginWouldHave(t *testing.T) {
+	e := &entry{trust: trust.Verdict{Withheld: []string{"exec:sum:/usr/bin/sum", "net:a.example:443", "write:fs:/srv/out"}}}
+	for _, c := range []struct {
+		grant string
+		want  []string
+	}{
+		{"exec:sum:/usr/bin/sum", []string{"exec:sum:/usr/bin/sum"}},
+		{someHost, []string{"net:a.example:443"}},
+		{somePath, []string{"write:fs:/srv/out"}},
+		{"exec:jq:/usr/bin/jq", nil},
+		{"read:fs:/srv/in", nil},
+	} {
+		if got := e.heldBack([]string{c.grant}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q is withheld, want %q", c.grant, got, c.want)
+		}
+	}
+	if fix := grantFix([]string{"read:fs:/srv/out"}); !strings.Contains(fix, "write:fs: in place of read:fs:") {
+		t.Errorf("a file that may have been opened for writing: fix %q", fix)
 	}
 }

@@ -152,7 +152,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	if h.setup().Needs != nil {
 		return nil
 	}
-	return h.nameless(r, func(heading) bool { return true })
+	return h.nameless(r, func(x heading) bool { return x.closes == "" || !h.endsEvents(r, x) })
 }
 
 // lostGuards reports the tables that let events end if their plugin cannot be asked, and whose name

@@ -24,6 +24,7 @@ type manifest struct {
 	toolNames map[string]string // full name to the plugin's own
 	warnings  []string
 	lost      []string // declarations that cannot be used
+	misspelt  []string // names in hooks that no hook has
 }
 
 // parseManifest reads the answer to initialize. Only the name is required. A faulty optional field
@@ -130,12 +131,23 @@ func (m *manifest) readHooks(raw json.RawMessage) {
 			m.lose("hooks[%d] is left out: %s where the name of a hook belongs", i, jsonType(entry))
 		case translationOf(name) == nil:
 			m.warn("there is no hook %.80q; %s", name, nearest.Suggest(name, hookNames()))
+			m.misspelt = append(m.misspelt, name)
 		case slices.Contains(m.Hooks, name):
 			m.warn("the hook %s is listed twice", name)
 		default:
 			m.Hooks = append(m.Hooks, name)
 		}
 	}
+}
+
+// noHook returns the error of a connection to a hook that the plugin does not have. If the plugin
+// has misspelt its name, the fix says so.
+func (m *manifest) noHook(name string) error {
+	err := dialect.NoHook(m.Name, name, m.Hooks)
+	if near := nearest.Word(name, m.misspelt); near != "" && translationOf(name) != nil {
+		return dialect.WithFix(errors.Unwrap(err), fmt.Sprintf("its answer to initialize lists %q, which is no hook: write %q there", near, name))
+	}
+	return err
 }
 
 func (m *manifest) readPriority(raw json.RawMessage) {

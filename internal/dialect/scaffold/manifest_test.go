@@ -122,3 +122,18 @@ func TestMisspeltManifestFields(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestConnectingAMisspeltHook: a connection to a hook whose name the plugin has misspelt says so,
+// and does not suggest another hook.
+func TestConnectingAMisspeltHook(t *testing.T) {
+	m, err := parseManifest([]byte(`{"name":"guard","hooks":["pre_tool_exceute","post_tool_execute"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fix := m.noHook("pre_tool_execute").Error(); !strings.Contains(fix, `lists "pre_tool_exceute", which is no hook: write "pre_tool_execute"`) {
+		t.Errorf("fix %q", fix)
+	}
+	if fix := m.noHook("post_llm_response").Error(); strings.Contains(fix, "is no hook") {
+		t.Errorf("another hook: fix %q", fix)
+	}
+}

@@ -39,7 +39,7 @@ func (p *plugin) Hooks() []hook.Hook {
 // Connect returns one of the plugin's hooks at another point.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if !slices.Contains(p.manifest.Hooks, name) {
-		return hook.Hook{}, dialect.NoHook(p.manifest.Name, name, p.manifest.Hooks)
+		return hook.Hook{}, p.manifest.noHook(name)
 	}
 	t, err := connection(name, point)
 	if err != nil {
