@@ -18,7 +18,7 @@ import (
 
 const (
 	closeTimeout = 20 * time.Second // how long Close waits for queued messages
-	// mostCloseTimeout is how long it waits at most for plugins whose manifest entry gives them longer.
+	// mostCloseTimeout is how long it waits at most if the manifest gives a plugin more time.
 	mostCloseTimeout = 5 * time.Minute
 	// killTime is for the end of a plugin whose time is up.
 	killTime = 10 * time.Second

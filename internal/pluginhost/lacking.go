@@ -107,8 +107,8 @@ func (h *Host) suggestForSteps(out *hook.Outcome) {
 	}
 }
 
-// stepLacks returns the fix for a failed step whose plugin probably lacked capabilities, to judge by
-// what it wrote. The messages of other failures are Patchbay's, and name other paths.
+// stepLacks returns the fix for a failed step whose plugin probably lacked capabilities. It judges
+// by what the plugin wrote. The messages of other failures are Patchbay's, and name other paths.
 func (h *Host) stepLacks(s *hook.Step) string {
 	text := s.Err.Stderr
 	if s.Err.Kind == hook.Refused || s.Err.Kind == hook.Crash {
