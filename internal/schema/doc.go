@@ -25,6 +25,6 @@
 // It supports 2020-12, 2019-09 and the drafts 07, 06 and 04. docs/decisions/0018-json-schema.md
 // says why it is our own, and which parts it leaves out.
 //
-// The package knows nothing about manifests. A Fault has a path in the schema, from which the
-// dialect finds the place in a plugin's file.
+// The package does not know manifests. A Fault has a path in the schema, from which the dialect
+// finds the place in a plugin's file.
 package schema

@@ -27,7 +27,7 @@ func exact(data []byte, t reflect.Type) []byte {
 	switch t.Kind() {
 	case reflect.Struct:
 		fields := make(map[string]exactField)
-		exactFields(t, fields)
+		exactFields(t, fields, make(map[reflect.Type]bool))
 		has := make(map[string]bool)
 		_ = members(data, func(name, _ []byte) { has[string(name)] = true }) // rebuilt looks at the error
 		return rebuilt(data, func(name string) (reflect.Type, bool) { return fieldFor(name, fields, has) })
@@ -45,8 +45,13 @@ type exactField struct {
 	named bool // its tag has a name
 }
 
-// exactFields adds the fields of a struct, and of those it embeds, by their names in JSON.
-func exactFields(t reflect.Type, fields map[string]exactField) {
+// exactFields adds the fields of a struct, and of those it embeds, by their names in JSON. A struct
+// may embed a pointer to itself, so seen has those that were added.
+func exactFields(t reflect.Type, fields map[string]exactField, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -56,7 +61,7 @@ func exactFields(t reflect.Type, fields map[string]exactField) {
 		}
 		switch {
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
-			exactFields(inner, fields)
+			exactFields(inner, fields, seen)
 		case f.IsExported() && f.Tag.Get("json") != "-":
 			fields[cmp.Or(name, f.Name)] = exactField{f.Type, name != ""}
 		}

@@ -44,3 +44,16 @@ func TestExactNames(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 }
+
+// TestExactNamesOfATree: a struct may embed a pointer to itself, and have fields of its own type.
+func TestExactNamesOfATree(t *testing.T) {
+	type tree struct {
+		*tree
+		Name string  `json:"name"`
+		Sub  []*tree `json:"sub"`
+	}
+	var got tree
+	if err := decodeExact([]byte(`{"name":"a","NAME":"b","sub":[{"name":"c","Name":"d"}]}`), &got); err != nil || got.Name != "a" || got.Sub[0].Name != "c" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
