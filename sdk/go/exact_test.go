@@ -47,12 +47,12 @@ func TestExactNames(t *testing.T) {
 
 // TestExactNamesOfATree: a struct may embed a pointer to itself, and have fields of its own type.
 func TestExactNamesOfATree(t *testing.T) {
-	type tree struct {
-		*tree
+	type Tree struct {
+		*Tree
 		Name string  `json:"name"`
-		Sub  []*tree `json:"sub"`
+		Sub  []*Tree `json:"sub"`
 	}
-	var got tree
+	var got Tree
 	if err := decodeExact([]byte(`{"name":"a","NAME":"b","sub":[{"name":"c","Name":"d"}]}`), &got); err != nil || got.Name != "a" || got.Sub[0].Name != "c" {
 		t.Errorf("%+v, %v", got, err)
 	}
