@@ -37,9 +37,9 @@ the tools of plugins at /mcp.
 The daemon also runs the agents of ` + "`patchbay job list`" + ` when they are due.
 
 SIGHUP reloads configuration, secrets, plugins and agents. Turns and runs in
-progress lose no event. If a file has an error, everything stays as it was, and the
-log, ` + "`/v1/doctor`" + ` and ` + "`/v1/health`" + ` report the error. Changes of [server] and
-[engine] take effect at the next start.
+progress lose no event. If a file has an error, everything stays as it was, and
+the log, ` + "`/v1/doctor`" + ` and ` + "`/v1/health`" + ` report the error. Changes of [server]
+and [engine] take effect at the next start.
 
 If a hook of another agent (` + "`patchbay hook`" + `) has started a daemon, that daemon
 ends and this one replaces it; no event is lost.

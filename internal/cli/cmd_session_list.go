@@ -34,9 +34,9 @@ http, or the name of the agent, such as claude. The title is the first line of
 the first message, as plugins left it.
 
 The column ID has the beginning of the session's id, without ses_. It is enough
-for every command that takes an id; --json has the whole id. With --dir DIR, only
-the sessions of that directory are listed. No plugin is started. The command
-also works while a daemon runs.`,
+for every command that takes an id; --json has the whole id. With --dir DIR,
+only the sessions of that directory are listed. No plugin is started. The
+command also works while a daemon runs.`,
 		Example: `  patchbay session list
   patchbay session list --here
   patchbay session list --host claude --dir ~/shop

@@ -48,7 +48,7 @@ message was too long for the journal, the trace says so.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&turn, "turn", "", "show every event of the turn with this `TURN`")
+	cmd.Flags().StringVar(&turn, "turn", "", "show every event of this `TURN`")
 	return cmd
 }
 

@@ -303,6 +303,27 @@ func TestAGuardThatWasRemoved(t *testing.T) {
 	}
 }
 
+// TestAScriptIsNoLostGuard: a script that is not executable refuses events if on_failure says so.
+// Then no finding may say that events go on.
+func TestAScriptIsNoLostGuard(t *testing.T) {
+	h := newTestHome(t)
+	h.write(".local/scaffold/plugins/guard", "#!/bin/sh\n", 0o644)
+	h.config("[plugins.guard]\non_failure = \"deny\"\n[plugins.other]\non_failure = \"deny\"\n")
+	host, _ := h.logged(nil)
+	if out, err := host.Fire(t.Context(), hook.ToolBefore, json.RawMessage(`{"tool":"shell","arguments":{}}`)); err != nil || out.Verdict != hook.Deny {
+		t.Errorf("%+v, %v", out, err)
+	}
+	var lost []string
+	for _, f := range host.Doctor() {
+		if strings.Contains(f.Problem, "but events go on") {
+			lost = append(lost, f.Problem)
+		}
+	}
+	if len(lost) != 1 || !strings.Contains(lost[0], "no plugin is called other") {
+		t.Errorf("lost guards: %q", lost)
+	}
+}
+
 // TestADisabledGuardIsNotAsked: disabling a broken plugin ends the refusals that it causes.
 func TestADisabledGuardIsNotAsked(t *testing.T) {
 	h := newTestHome(t)
