@@ -27,6 +27,7 @@ type ahead struct {
 	built  []byte          // the part of its plan that was carried out, encoded
 	seen   []jail.Identity // the file that each of its mounts is bound to
 	mounts int             // a descriptor that reports changes to the host's mounts
+	starts bool            // the jail has reported that it starts the program
 }
 
 // Build is Pack for a jail that waits for its program. It returns nil where jails are not built
@@ -104,8 +105,8 @@ func (s *session) start(ctx context.Context, l proc.Launch) error {
 	}
 	s.notes = append(notes, s.notes...)
 	err = s.await(ctx)
-	if errors.Is(err, unix.ECONNRESET) {
-		return proc.ErrStale // the jail ended before it had read the plan
+	if ended := errors.Is(err, unix.ECONNRESET) || errors.Is(err, errEnded); ended && !s.ahead.starts {
+		return proc.ErrStale // the jail ended before it started the program
 	}
 	return err
 }

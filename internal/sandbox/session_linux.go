@@ -166,7 +166,7 @@ func (s *session) await(ctx context.Context) error {
 		case errors.Is(err, io.EOF) && becomes:
 			return nil
 		case errors.Is(err, io.EOF):
-			return errEarly()
+			return earlyEnd()
 		case err != nil:
 			return fmt.Errorf("no report from the sandbox: %w", err)
 		case r.Sockets != "":
@@ -179,6 +179,8 @@ func (s *session) await(ctx context.Context) error {
 			return nil
 		case r.Stale:
 			return proc.ErrStale
+		case r.Starts && s.ahead != nil:
+			s.ahead.starts = true
 		case r.Runs && s.box.opts.System.simple() && !becomes:
 			becomes = true
 			_ = s.finalResult(r) // logs its notes
@@ -188,14 +190,15 @@ func (s *session) await(ctx context.Context) error {
 	}
 }
 
-// errEarly is the error for a jail that ended without a report, as patchbay-jail of another version
+var errEnded = errors.New("the sandbox ended before the program was started")
+
+// earlyEnd is the error for a jail that ended without a report, as patchbay-jail of another version
 // does.
-func errEarly() error {
-	const text = "the sandbox ended before the program was started"
+func earlyEnd() error {
 	if filepath.Base(jailProgram()) != jail.Helper {
-		return errors.New(text)
+		return errEnded
 	}
-	return fmt.Errorf("%s: if %s is of another version than the program beside it, install both again", text, jailProgram())
+	return fmt.Errorf("%w: if %s is of another version than the program beside it, install both again", errEnded, jailProgram())
 }
 
 // finalResult returns the result that the last report of the jail stands for, and logs its notes.

@@ -16,7 +16,15 @@ func (s *stage) awaitPlan() (*Plan, error) {
 		_ = s.report(Report{Stale: true}, nil)
 		syscall.Exit(1)
 	}
-	return s.readPlan()
+	plan, err := s.readPlan()
+	if err != nil {
+		return nil, err
+	}
+	// If the jail ends without this report, the host starts the program in another one.
+	if err := s.report(Report{Starts: true}, nil); err != nil {
+		syscall.Exit(1) // the host is gone
+	}
+	return plan, nil
 }
 
 // inPlace reports whether each target still has the mount that was put there, compared by id. A

@@ -14,7 +14,7 @@ const Mark = "PATCHBAY_JAIL"
 
 // Protocol is the version of the plan's encoding and meaning. Host and jail must agree on it,
 // because the jail may be a separate executable ([Helper]). Raise it with every change to either.
-const Protocol = "7"
+const Protocol = "8"
 
 // Helper is the file name of a small executable that contains only the jail. If it lies beside the
 // host's executable, it is started instead: a large Go program takes longer to start.
@@ -129,6 +129,7 @@ type Report struct {
 	Built   bool       // everything is ready for the program, whose plan is still to come (Plan.Ahead)
 	Seen    []Identity // with Built: the file that each of the plan's mounts is bound to; zero for other kinds
 	Stale   bool       // the mounts of a jail built ahead are no longer in place; nothing was started
+	Starts  bool       // a jail built ahead has its plan and starts the program now; another report follows
 	Runs    bool       // the program was started
 	Stage   string     // what failed
 	Error   string     // why
@@ -220,6 +221,7 @@ func (r *Report) fields(c *codec) {
 	c.flag(&r.Built)
 	list(c, &r.Seen, func(c *codec, i *Identity) { number(c, &i.Device); number(c, &i.Inode) })
 	c.flag(&r.Stale)
+	c.flag(&r.Starts)
 	c.flag(&r.Runs)
 	text(c, &r.Stage)
 	text(c, &r.Error)
