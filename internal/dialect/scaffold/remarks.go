@@ -98,15 +98,27 @@ func missedRefusal(name string, answer hook.Object, stop bool) []string {
 		return []string{"result is ignored: it counts only with the action stop"}
 	case string(answer.Get("success")) == "false":
 		return []string{"success is ignored: it counts only with the action stop"}
-	case len(answer) > 0 && !slices.ContainsFunc(answer, knownField):
-		return []string{"the answer has none of action, " + strings.Join(blockFields, ", ") + ", so it means continue"}
 	}
 	return nil
 }
 
-// knownField reports whether an answer to pre_tool_execute may have the field.
-func knownField(f hook.Field) bool {
-	return f.Name == "action" || slices.Contains(blockFields, f.Name) || slices.Contains(sentFields, f.Name)
+// noEffect returns a remark on an answer that has fields, but none of the protocol. An ok alone is
+// the answer to shutdown, which plugins often give to everything; it can refuse nothing, so it is
+// remarked only where a refusal is expected.
+func noEffect(name string, answer hook.Object) []string {
+	fields := answerFields(name)
+	guard := name == "pre_tool_execute"
+	expected := func(f hook.Field) bool {
+		return f.Name == "action" || slices.Contains(fields, f.Name) || slices.Contains(sentFields, f.Name) || sendsBack(name, f.Name) || f.Name == "ok" && !guard
+	}
+	if len(answer) == 0 || slices.ContainsFunc(answer, expected) {
+		return nil
+	}
+	effect := "changes nothing"
+	if guard {
+		effect = "means continue"
+	}
+	return []string{fmt.Sprintf("the answer has none of action, %s, so it %s", strings.Join(fields, ", "), effect)}
 }
 
 func wantedType(field string) string {

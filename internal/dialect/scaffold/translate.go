@@ -175,6 +175,9 @@ func (t *translation) reply(ev *hook.Event, result wire.Result) (hook.Reply, err
 	}
 	stop := r.Verdict == hook.Stop
 	r.Notes = append(r.Notes, missedRefusal(t.name, o, stop)...)
+	if len(r.Notes) == 0 { // a remark on one of its fields says more
+		r.Notes = noEffect(t.name, o)
+	}
 	if stop && t.denies && string(o.Get("success")) != "true" {
 		r.Verdict, r.Reason = hook.Deny, dialect.Plain(blockTool(o).Get("result"))
 		return r, nil

@@ -178,6 +178,11 @@ func TestRemarks(t *testing.T) {
 		{"pre_tool_execute", `{"result":"no"}`, `result is ignored: it counts only with the action stop`},
 		{"pre_tool_execute", `{"success":false}`, `success is ignored: it counts only with the action stop`},
 		{"pre_tool_execute", `{"decision":"block"}`, `the answer has none of action, arguments, result, success, so it means continue`},
+		{"pre_tool_execute", `{"ok":true}`, `the answer has none of action, arguments, result, success, so it means continue`},
+		{"post_llm_response", `{"response":"r"}`, `the answer has none of action, text, so it changes nothing`},
+		{"post_llm_response", `{"ok":true}`, ``},                   // what plugins answer to shutdown, and often to everything
+		{"post_llm_response", `{"text":"t","response":"r"}`, ``},   // a field of the plugin's own
+		{"context_enhance", `{"user_message":"u","tokens":1}`, ``}, // the params, sent back
 		{"pre_tool_execute", `{}`, ``},
 		{"post_tool_execute", `{"result":null}`, `result is ignored: null where a string belongs`},
 		{"pre_tool_execute", `{"action":"stop","result":"no","success":false}`, ``},
