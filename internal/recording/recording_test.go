@@ -92,6 +92,9 @@ func TestReplay(t *testing.T) {
 		"a plugin that no longer exists is one difference": {plugins: []inproc.Plugin{replies("a", "from a", "one")}, want: "b there is no such plugin"},
 		"a hook that no longer exists is one difference": {plugins: []inproc.Plugin{replies("a", "from a", "one"), {Name: "b"}},
 			want: "b it no longer has this hook"},
+		"a plugin that no longer works is one difference": {
+			plugins: []inproc.Plugin{replies("a", "from a", "one"), {Name: "b", Hooks: map[hook.Point]func(context.Context, *hook.Event) (hook.Reply, error){hook.TurnInput: nil}}},
+			want:    "b the plugin does not work: its hook at turn.input has no function"},
 		"one plugin alone":   {plugins: []inproc.Plugin{replies("b", "from b", "two")}, o: ReplayOptions{Plugin: "b"}},
 		"under another name": {plugins: []inproc.Plugin{replies("new", "from a", "one")}, o: ReplayOptions{Plugin: "a", As: "new"}},
 		"ignored fields do not count": {plugins: []inproc.Plugin{replies("a", "from A", "uno"), replies("b", "from b", "two")},

@@ -91,7 +91,8 @@ func (r *Recording) PluginNames() []string {
 func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error) {
 	p := &player{ReplayOptions: o, recording: r, gone: make(map[string]bool), now: time.Now(),
 		report: &Report{Differences: []Difference{}, Notes: []string{}}}
-	p.comparer, p.there = p.comparing(), p.existing()
+	p.comparer = p.comparing()
+	p.there = p.existing() // its texts are scrubbed by the comparer
 	p.addNotes()
 	for _, c := range r.calls() {
 		if err := ctx.Err(); err != nil {
