@@ -253,7 +253,7 @@ func lines(name, text string) []passage {
 	return out
 }
 
-// TestNames: functions are named after what they do and what they do it to.
+// TestNames: the name of a function says what it does, and to what.
 func TestNames(t *testing.T) {
 	for _, f := range readRepository(t, ".go") {
 		for _, decl := range f.ast.Decls {

@@ -80,7 +80,8 @@ messages, and Ctrl+G opens the message in $VISUAL or $EDITOR.
 
 Tools that change things (shell, write_file, edit_file) ask first. Press p at
 the question to approve a command for this project: see ` + "`patchbay approvals`" + `.
-With -p, only approved commands run; other tools that change things need --yes.`,
+With -p you are not asked: approved commands run, and everything else that
+changes things needs --yes, or [chat] approve = "auto".`,
 		Example: `  patchbay chat
   patchbay chat -p 'what changed in this repository today?'
   patchbay chat -p 'explain @go.mod'

@@ -23,8 +23,9 @@ func newEngineBackupCommand(a *app) *cobra.Command {
 		Short: "Write all stored data to one file",
 		Long: `Write all data of the engine to a new FILE, which only you can read. Then read
 the file back, compare every hash, and check every message. The engine may run
-in the meantime. Each stream is copied as it was at one moment; data that is
-written during the backup may be missing.`,
+in the meantime. Each kind of data (transcripts, events, runs and so on) is
+copied as it was at one moment; data that is written during the backup may be
+missing.`,
 		Example:     "  patchbay engine backup ~/patchbay-$(date +%F).backup",
 		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "no backup was made: the file could not be written or read back"}),
 		Args:        arguments("FILE"),
@@ -63,9 +64,9 @@ func newEngineRestoreCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the stored data with that of a backup",
-		Long: `Unpack a backup beside the store, check all of it, and open it with the engine's
-server. Only then replace the store. The old store is kept under another name,
-which is printed; remove it when you no longer need it.
+		Long: `Unpack a backup beside the store, check all of it, and open it with NATS as the
+engine does. Only then is the store replaced. The old store is kept under
+another name, which is printed. You can remove it when you no longer need it.
 
 The engine must not run.`,
 		Example:     "  patchbay engine restore ~/patchbay-2026-11-15.backup",

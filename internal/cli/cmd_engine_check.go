@@ -99,10 +99,11 @@ func newEngineRepairCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
 		Short: "Recover intact messages, and accept the loss of the others",
-		Long: `Copy damaged blocks aside, write them again with every intact message, open the
-result with the engine's server, and compare the counts. After that the damage
-found so far is not reported any more, and the health checks of the daemon pass
-again. The copies stay in the directory ` + "`damaged`" + `.
+		Long: `Copy damaged blocks aside, and write them again with every intact message. Then
+open the result with NATS, as the engine does, and compare the number of
+messages in each stream. After that the damage found so far is not reported any
+more, and the health checks of the daemon pass again. The copies stay in the
+directory ` + "`damaged`" + `.
 
 The engine must not run.`,
 		Example: `  patchbay engine repair

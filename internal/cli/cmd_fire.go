@@ -41,8 +41,8 @@ as soon as it is done.`,
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
 		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; failures that did not end the event are warnings"},
-			exit{exitFailed, "a plugin failed, and its on_failure \"abort\" ended the event (verdict deny); with --events: an event had an error"},
-			exit{exitRefused, "a plugin refused the event (verdict deny), or it failed and its on_failure is \"deny\""}, exit{exitNotFound, "no such point"}),
+			exit{exitFailed, "a plugin failed, and its on_failure \"abort\" ended the event (verdict deny); with --events: an event had an error, or there is no such point"},
+			exit{exitRefused, "a plugin refused the event (verdict deny), or it failed and its on_failure is \"deny\"; not with --events"}, exit{exitNotFound, "no such point; not with --events"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -172,7 +172,7 @@ func newJobHistoryCommand(a *app) *cobra.Command {
 ended last. If there are more, the last line is the command for the next page.
 With --json, the field "next" has the CURSOR for --after.`,
 		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json | jq -r .next",
-		Annotations: exits(exit{exitOK, "the list was printed"}),
+		Annotations: exits(exit{exitOK, "the list was printed"}, exit{exitNotFound, "no such agent"}),
 		Args:        atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error {

@@ -37,10 +37,15 @@ denies.
 
 On a terminal, single keys send sample events and tool calls (f), edit and
 resend the last one (e), send it again (a), restart the plugin (r), open the log
-(l) and quit (q). Without a terminal, commands on stdin do the same, one on each
-line; the end of stdin quits. With --json every event is a line of JSON.
+(l) and quit (q). With --json every event is a line of JSON.
+
+Without a terminal, these commands are read from stdin, one on each line:
 
   fire POINT [JSON]   call NAME [JSON]   again [JSON]   list   restart   quit
+
+list prints what the plugin can be sent. again sends the last event or call
+again, or the same with other JSON. Without JSON a sample is sent. The end of
+stdin quits.
 
 With --dialect mcp, PATH is a program that is an MCP server.`,
 		Example: `  patchbay plugin dev ./my-plugin

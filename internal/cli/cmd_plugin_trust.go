@@ -23,7 +23,7 @@ func newPluginTrustCommand(a *app) *cobra.Command {
 	var opts trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust NAME… | --all",
-		Short: "Record a plugin as it is now in patchbay.lock",
+		Short: "Record in patchbay.lock what a plugin is now",
 		Long: `Show which files and declared capabilities of a plugin have changed since it was
 recorded in patchbay.lock, and record it as it is now. From then on it has all
 the capabilities that it declares, unless the configuration lists others. The

@@ -15,9 +15,9 @@ func newSessionShowCommand(a *app) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show a conversation: messages, tool calls and their results",
 		Long: `Show a conversation from its beginning: your messages, as plugins left them, the
-answers of the model, its tool calls and their results. Messages that were
-compacted later are shown too. ID is an id from ` + "`patchbay session list`" + `; its
-beginning is enough.
+answers of the model, its tool calls and their results. Messages that
+compaction has removed from the model's context are shown too. ID is an id from
+` + "`patchbay session list`" + `; its beginning is enough.
 
 Another agent stores the messages of its sessions itself, so only Patchbay's own
 data is shown for them. ` + "`patchbay trace list --session ID`" + ` lists what plugins

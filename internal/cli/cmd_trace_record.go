@@ -23,10 +23,12 @@ through its plugins: the payload that each plugin got, the message that it was
 sent in its protocol, its answer, and what that changed.
 ` + "`patchbay trace replay`" + ` plays the recording again.
 
-Secrets are replaced by [secret]: the values of secrets.toml, the server's
-token, and environment variables whose names mark them as secret. Everything
-else that a plugin is sent is in the file: read it before you share it. The file
-is JSON, one event on each line; docs/tracing.md describes it.
+Secrets are replaced by [secret]: the values of secrets.toml and of dotagent's
+secrets.env, the daemon's token ([server] token), headers and secret variables
+of MCP servers, passwords in addresses, and environment variables whose names
+mark them as secret. Everything else that a plugin is sent is in the file: read
+it before you share it. The file is JSON, one event on each line;
+docs/tracing.md describes it.
 
 FILE appears when the command has ended, even if it failed or was interrupted,
 but only if a plugin was called. Until then it is FILE.partial. An existing

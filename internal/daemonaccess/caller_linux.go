@@ -81,7 +81,7 @@ func (s socket) holders(pids []int, own map[int]bool) error {
 		found = true
 	}
 	if !found {
-		return unknown("a plugin in a sandbox uses the same network as the same user, and no other process was seen to have the connection")
+		return unknown("a plugin in a sandbox shares this network and runs as the same user, and no process outside of a sandbox was seen to have the connection")
 	}
 	return nil
 }

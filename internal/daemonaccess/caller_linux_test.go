@@ -257,7 +257,7 @@ func TestPeer(t *testing.T) {
 		want func(error) bool
 	}{
 		{"a plain process is served", plain, func(err error) bool { return err == nil }},
-		{"a process in another sandbox is served by socket", foreign, func(err error) bool { return err == nil }},
+		{"a process in another sandbox is served over a Unix socket", foreign, func(err error) bool { return err == nil }},
 		{"a process in our sandbox is refused", inside, isInside},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

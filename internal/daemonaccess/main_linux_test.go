@@ -108,8 +108,8 @@ func fakes() map[string]func([]string) error {
 	}
 }
 
-// runJail runs another fake as the first process of a namespace, until no other process is left in
-// it.
+// runJail is the first process of a namespace. It starts another fake, and ends when no other
+// process is left in the namespace.
 func runJail(args []string) error {
 	cmd := exec.Command("/proc/self/exe", append([]string{"-fake"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

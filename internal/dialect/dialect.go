@@ -70,7 +70,7 @@ type Found struct {
 	Err      error     // why it is in this state
 	Problems []Problem // all faults of its manifest
 	Warnings []Problem // things that work differently from what its author may expect
-	Misspelt []Problem // the Warnings that may hide a hook on which a user relies; they are also logged
+	Misspelt []Problem // the Warnings about misspelt names: a hook on which a user relies may be missing because of one; they are also logged
 	Info     *Info     // what it declares; nil: unknown until it is opened
 	Partly   bool      // Info lacks hooks, tools or methods, because that part of the manifest cannot be read
 	File     string    // its manifest, absolute; "": it has none, or none that can be read
@@ -228,7 +228,7 @@ const (
 	ResourceUpdated  ChangeKind = "resource" // the resource at URI
 )
 
-// A Change reports that the offers of a plugin have changed.
+// A Change reports that the tools or offers of a plugin have changed.
 type Change struct {
 	Kind ChangeKind
 	URI  string
@@ -400,7 +400,7 @@ type Runtime struct {
 	Note         func(p Problem, unusable bool)        // is called with what Odd and Unusable report; may be nil
 	HooksChanged func()                                // must be called when a plugin's Hooks have changed; may be nil
 	Notify       func(Notification)                    // is called with each notification that the plugin has declared; may be nil
-	Changed      func(Change)                          // must be called by a [Lister] when its offers have changed; may be nil
+	Changed      func(Change)                          // must be called by a [Lister] when its tools or offers have changed; may be nil
 	HostVersion  string
 	Dir          string // the host's working directory
 	ProjectRoot  string // the root of the project in which the host works

@@ -17,7 +17,7 @@ func TestUnknownFields(t *testing.T) {
 		{"a known field is no note", `{"inject":"x"}`, nil},
 		{"a misspelt field is noted with the one that was meant", `{"injct":"x"}`,
 			[]string{`the answer has the unknown field "injct", which is ignored; did you mean "inject"?`}},
-		{"a field like no other is noted with the known ones", `{"colour":1}`,
+		{"a field that resembles no known one is noted with the known ones", `{"colour":1}`,
 			[]string{`the answer has the unknown field "colour", which is ignored; known here: retain, inject`}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

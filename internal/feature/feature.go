@@ -18,8 +18,8 @@ const (
 	Stable       Stage = "stable"
 )
 
-// Plugins is the flag that lets clients of the HTTP API save, delete and reload plugins:
-// docs/protocols/python.md, row P48.
+// Plugins is the flag for python plugins over HTTP. While it is off, clients cannot save, delete or
+// reload plugins, and the sessions of clients use none: docs/protocols/python.md, rows P48 and P49.
 const Plugins = "plugins"
 
 // A Feature is a flag and its current state.

@@ -186,8 +186,8 @@ func TestUninstallLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestOlderEntries: entries with another program, for unwanted events, and double entries are
-// replaced.
+// TestOlderEntries: entries that start another program are replaced. Double entries, and entries
+// for unwanted events, are removed.
 func TestOlderEntries(t *testing.T) {
 	p := place(t, codehook.Claude, false)
 	write(t, p, `{"hooks": {

@@ -16,8 +16,8 @@ import (
 // This file finds the settings of agents that turn hooks off. A repository may contain them. No
 // event reaches Patchbay then, so only an inspection can find out.
 
-// settings are the files in which an agent reads its settings, in the order in which they override
-// each other.
+// settings are the files in which an agent reads its settings. A later file overrides an earlier
+// one.
 type settings struct {
 	user    string   // below the home directory
 	project []string // below a project's root

@@ -49,7 +49,7 @@ function answered(line) {
   }
 }
 
-// ask sends one event. The reply has output, deny, neither, or failed.
+// ask sends one event. The reply has output, deny or failed, or none of them.
 function ask(name, message) {
   return new Promise((resolve) => {
     const id = next++
@@ -80,7 +80,7 @@ function put(object, key, value) {
 
 const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v)
 
-// projectRoot returns the nearest directory, upwards, that contains .git. Patchbay's list has projects by this path.
+// projectRoot returns the nearest directory, upwards, that contains .git. In the file of closed points this path names the project.
 function projectRoot(directory) {
   try {
     directory = realpathSync(directory)
@@ -93,7 +93,7 @@ function projectRoot(directory) {
   }
 }
 
-// mustAsk returns the plugins that must agree at a hook, if Patchbay does not answer.
+// mustAsk returns the plugins that must agree at a hook. It is called when Patchbay has not answered.
 function mustAsk(name, directory) {
   const points = gates[name] ?? []
   if (points.length === 0) return []
@@ -101,7 +101,7 @@ function mustAsk(name, directory) {
   try {
     file = JSON.parse(readFileSync(closed, "utf8"))
   } catch (e) {
-    return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin must agree
+    return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin has to agree
   }
   const by = file.projects?.[projectRoot(directory)] ?? file.points ?? {}
   return [...new Set(points.flatMap((point) => by[point] ?? []))]

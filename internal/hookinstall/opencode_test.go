@@ -95,8 +95,8 @@ func TestOpenCodePlugin(t *testing.T) {
 	}
 }
 
-// TestOpenCodeWithoutPatchbay: without Patchbay a tool runs if no plugin must agree. Otherwise it
-// is refused, and the error says how to go on.
+// TestOpenCodeWithoutPatchbay: without Patchbay a tool runs if no plugin has to agree. Otherwise
+// it is refused, and the error says how to go on.
 func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	dir := t.TempDir()
 	closed, broken := filepath.Join(dir, "closed.json"), filepath.Join(dir, "broken.json")

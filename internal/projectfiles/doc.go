@@ -2,7 +2,8 @@
 // project may come from anyone, so each of its files is hostile until it is checked: only regular
 // files are read, within limits, and no link may lead out of the project.
 //
-// Text (AGENTS.md, prompts) is read without asking the user. Plugins are code. They run only after
+// Text (AGENTS.md, prompts) is read without asking the user, unless the project belongs to another
+// user. Plugins are code. They run only after
 // the user has trusted them, from a copy that was made before the user was asked:
 // docs/decisions/0024-project-plugins-are-copied.md.
 //
@@ -11,9 +12,11 @@
 // [Status.Copy]. Package config reads the project's config.toml.
 //
 //	Store.Look            the state of a project: none, untrusted, changed, trusted, declined, refused
-//	├─ survey             kinds, names, links, sizes; reads no file
-//	└─ trust.Take         hashes, if the project has a record
+//	└─ take               if the project has a record
+//	   ├─ survey          kinds, names, links, sizes; reads no file
+//	   └─ trust.Take      hashes
 //	Store.Stage           a private copy, hashed, to show to the user
+//	├─ survey
 //	├─ Staged.Trust       puts the copy in place and records it
 //	└─ Staged.Decline     records that the user declined exactly this content
 //	Store.Agents          the text of AGENTS.md

@@ -6,7 +6,7 @@ import (
 )
 
 // TestPlainHidesNothing: the model gets no text that a reader of the file cannot see. The test
-// tries all characters with which an invisible message can be written.
+// tries several kinds of characters with which an invisible message can be written.
 func TestPlainHidesNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\U000e0068\U000e0069b":             "ab", // tags

@@ -14,7 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestAsNobody runs the tests that depend on the user again, because root can read every file.
+// TestAsNobody repeats some tests as the user nobody: root can read every file.
 func TestAsNobody(t *testing.T) { rerun.Tests(t, "TestHostilePlugins", "TestTrust") }
 
 // A testBed has the store of a user, and a project with plugins.
@@ -266,7 +266,8 @@ func TestNoProject(t *testing.T) {
 	}
 }
 
-// TestForeign: nothing of another user's project is read before it is trusted.
+// TestForeign: AGENTS.md, prompts and config.toml of another user are not read before the project
+// is trusted.
 func TestForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the owner of a file")
