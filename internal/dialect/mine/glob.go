@@ -28,6 +28,9 @@ func warnOfPattern(t *document.Table, pattern string) {
 		t.WarnMisspelt("command", "type the pattern again", "%+q has a character that cannot be seen, and matches only commands with %+q in their name", cut(pattern), odd)
 	case odd == "/":
 		t.WarnMisspelt("command", "write the program's name without its folder", "%q matches no program: under `patchbay run` a command is the base name", cut(pattern))
+	case odd == " " || odd == "\t":
+		t.WarnMisspelt("command", "write dots between the words of one command, as in todo.add; write a [[hooks]] for each command if these are several",
+			"%q matches only commands with %q in their name", cut(pattern), odd)
 	case odd != "":
 		t.WarnMisspelt("command", fix, "%q matches only commands with %q in their name: a pattern has only *, ? and […]", cut(pattern), odd)
 	}
