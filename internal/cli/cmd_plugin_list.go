@@ -131,11 +131,11 @@ func orDash(s string) string {
 func (a *app) printNoPlugins() error {
 	a.sayf("No plugins found. Patchbay looked here:\n\n")
 	var rows [][]render.Cell
-	places := a.places()
-	for i, p := range places {
+	folders := a.pluginFolders()
+	for i, p := range folders {
 		rows = append(rows, render.Cells("", p.Dialect, a.place(p.Dir), p.Form))
-		if p.Dialect == job.PluginDialect && (i+1 == len(places) || places[i+1].Dialect != p.Dialect) {
-			rows = append(rows, render.Cells("", p.Dialect, "$PATH", p.Form)) // searched after the places
+		if p.Dialect == job.PluginDialect && (i+1 == len(folders) || folders[i+1].Dialect != p.Dialect) {
+			rows = append(rows, render.Cells("", p.Dialect, "$PATH", p.Form)) // searched after the folders
 		}
 	}
 	if err := render.Table(a.out, rows, a.screen()); err != nil {

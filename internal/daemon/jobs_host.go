@@ -182,7 +182,7 @@ func notForThisSystem(plugin string, point hook.Point) *obstacle {
 
 // notFoundFix tells what to do about a plugin that is not installed.
 func notFoundFix(host *pluginhost.Host, plugin string) string {
-	fix := fmt.Sprintf("put dotagent-plugin-%s into a directory that is searched: %s, or one of $PATH", plugin, strings.Join(host.PlacesOf(job.PluginDialect), ", "))
+	fix := fmt.Sprintf("put dotagent-plugin-%s into a directory that is searched: %s, or one of $PATH", plugin, strings.Join(host.FoldersOf(job.PluginDialect), ", "))
 	var names []string
 	for _, p := range host.Plugins() {
 		if p.Dialect == job.PluginDialect {

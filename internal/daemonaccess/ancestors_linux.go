@@ -23,8 +23,8 @@ func Peer(pid int) error {
 	return outside(pid, own)
 }
 
-// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has too do
-// not count.
+// outside returns nil if no ancestor of a process is a jail. Ancestors of the server itself do not
+// count: it may run in a sandbox too.
 func outside(pid int, own map[int]bool) error {
 	var err error
 	for try := range tries {

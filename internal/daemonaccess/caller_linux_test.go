@@ -66,8 +66,8 @@ type caller struct {
 	out bytes.Buffer
 }
 
-// namespaces returns those of package jail that matter here. If the host is root, processes inside
-// run as nobody for the kernel.
+// namespaces returns those of package jail that matter here. If the host is root, the kernel sees
+// processes inside as nobody.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	uid, gid := os.Geteuid(), os.Getegid()

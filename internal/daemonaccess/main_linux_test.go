@@ -21,7 +21,7 @@ import (
 const patience = time.Minute
 
 const (
-	nobody = 65534 // the user of a plugin for the kernel if its host is root
+	nobody = 65534 // the user that the kernel sees for a plugin whose host is root
 
 	// ordinary is a user who sees less of other processes than root. It is not nobody, because
 	// sandboxes of root that run at the same time have that user.

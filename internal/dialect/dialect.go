@@ -20,8 +20,8 @@ import (
 type Dialect interface {
 	// Name returns the name that users know the protocol by, e.g. "scaffold".
 	Name() string
-	// Places returns the directories that Find searches, to show users where to put a plugin.
-	Places(env Env) []Place
+	// Folders returns the directories that Find searches, to show users where to put a plugin.
+	Folders(env Env) []Folder
 	// Points returns the points at which the hooks of its plugins are called unless the
 	// configuration connects them elsewhere.
 	Points() []hook.Point
@@ -35,8 +35,8 @@ type Dialect interface {
 	Open(ctx context.Context, f Found, s Settings, rt *Runtime) (Plugin, error)
 }
 
-// A Place is a directory that holds plugins of a dialect.
-type Place struct {
+// A Folder is a directory that holds plugins of a dialect.
+type Folder struct {
 	Dialect string `json:"dialect"`
 	Dir     string `json:"dir"`
 	Form    string `json:"form"` // what a plugin looks like there, e.g. "NAME/manifest.yaml"
@@ -110,7 +110,7 @@ type Info struct {
 
 	Capabilities []string                // what it declares it needs, in the words of its dialect
 	Needs        []capability.Capability // Capabilities translated for the sandbox, as far as possible; nil: the dialect has no declarations, empty: it needs nothing
-	Optional     []capability.Capability // those of Needs whose path the protocol has chosen, and that need not exist
+	Optional     []capability.Capability // those of Needs whose path the protocol chooses, not the author; this path may be missing
 	AnyProgram   bool                    // its dialect has no way to declare the programs that the plugin starts
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TestBoundsAgain: the budget of unexpected output and the refusal of named pipes hold for every
-// user and every place of the home directory.
+// user, wherever the home directory is.
 func TestBoundsAgain(t *testing.T) {
 	rerun.Tests(t, "TestUnexpectedOutputHasABudget", "TestANamedPipeAsAManifest")
 }

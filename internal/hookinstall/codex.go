@@ -48,7 +48,8 @@ func Approvals(p Place, text []byte) ([]Approval, error) {
 }
 
 // codexHash returns the hash that Codex computes for an entry with one handler. Codex hashes
-// compact JSON with sorted names, and with the default of async.
+// compact JSON with sorted names. It adds the field async, which our entries lack, with its default
+// false.
 func codexHash(event string, item any) (string, error) {
 	fields, _ := item.(map[string]any)
 	handlers, _ := fields["hooks"].([]any)

@@ -64,8 +64,8 @@ function ask(name, message) {
   })
 }
 
-// put changes a value of an object. A nested object is changed in place, not replaced. Only an object's own values
-// count: behind the name __proto__, which a model can write, is the prototype of all objects.
+// put changes a value of an object. A nested object is changed in place, not replaced. It uses only an object's
+// own properties. A model can send the name __proto__, which otherwise stands for the prototype of all objects.
 function put(object, key, value) {
   const old = Object.hasOwn(object, key) ? object[key] : undefined
   if (Array.isArray(old) && Array.isArray(value)) {

@@ -274,14 +274,14 @@ func Dialects() []string {
 	return names
 }
 
-// Places lists the dialects' own directories for plugins in this environment. [Searched] adds those
-// of PATH.
-func Places(environ []string) []dialect.Place {
-	var places []dialect.Place
+// PluginFolders lists the dialects' own directories for plugins in this environment. [Searched]
+// adds those of PATH.
+func PluginFolders(environ []string) []dialect.Folder {
+	var folders []dialect.Folder
 	for _, d := range dialects(nil) {
-		places = append(places, d.Places(dialect.Env{Vars: environ})...)
+		folders = append(folders, d.Folders(dialect.Env{Vars: environ})...)
 	}
-	return places
+	return folders
 }
 
 // chosen returns the dialects that the options allow.

@@ -161,7 +161,7 @@ func (i *installation) choose() error {
 
 // placeOf returns the first directory of a dialect.
 func placeOf(environ []string, dialectName string) string {
-	for _, p := range pluginhost.Places(environ) {
+	for _, p := range pluginhost.PluginFolders(environ) {
 		if p.Dialect == dialectName {
 			return p.Dir
 		}

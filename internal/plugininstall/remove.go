@@ -34,8 +34,8 @@ func (r *Removed) Clean() error { return (&Placed{stages: r.stages}).Clean() }
 // Remove removes a plugin from its place and from the lock. name is the name of its place. Only
 // files in a place of its dialect are removed; of a link, only the link.
 func Remove(o Options, dialectName, name, path string, dry bool) (r *Removed, err error) {
-	places := pluginhost.Places(o.Environ)
-	if !slices.ContainsFunc(places, func(p dialect.Place) bool { return p.Dialect == dialectName && p.Dir == filepath.Dir(path) }) {
+	folders := pluginhost.PluginFolders(o.Environ)
+	if !slices.ContainsFunc(folders, func(p dialect.Folder) bool { return p.Dialect == dialectName && p.Dir == filepath.Dir(path) }) {
 		return nil, &TakenError{fmt.Sprintf("%s is not where plugins of %s are installed", path, dialectName), "remove the file yourself, if it is yours"}
 	}
 	r = &Removed{Name: name, Dialect: dialectName, Path: path, DryRun: dry}

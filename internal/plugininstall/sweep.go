@@ -25,11 +25,11 @@ func (i *installation) markUnfinished() error {
 	return os.WriteFile(filepath.Join(filepath.Dir(i.stagedF), unfinished), []byte(filepath.Base(i.target)), 0o600)
 }
 
-// Sweep removes what killed installations have left: in the places of all dialects, and among the
+// Sweep removes what killed installations have left: in the folders of all dialects, and among the
 // files of plugins in Patchbay's directory.
 func Sweep(o Options) error {
 	var errs []error
-	for _, p := range pluginhost.Places(o.Environ) {
+	for _, p := range pluginhost.PluginFolders(o.Environ) {
 		kept := filepath.Dir(pluginhost.InstalledFiles(o.Dirs, p.Dialect, "x"))
 		errs = append(errs, takeBack(kept, p.Dir), sweep(kept), sweep(p.Dir))
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Limits of a project's plugins, which are hashed when Patchbay starts, and copied when they are
-// trusted.
+// Limits of a project's plugins. They are copied before the user is asked whether to trust them. If
+// the project has a record, they are hashed at each start.
 const (
 	mostFiles = 2000
 	mostBytes = 64 << 20

@@ -34,12 +34,12 @@ func New() *Dialect {
 // Name is "dotagent".
 func (*Dialect) Name() string { return Name }
 
-// Places returns the directories for plugins. $PATH is searched too, but is not a place to install
+// Folders returns the directories for plugins. $PATH is searched too, but is not a place to install
 // plugins.
-func (d *Dialect) Places(env dialect.Env) []dialect.Place {
-	var places []dialect.Place
+func (d *Dialect) Folders(env dialect.Env) []dialect.Folder {
+	var places []dialect.Folder
 	for _, dir := range d.ownFolders(env) {
-		places = append(places, dialect.Place{Dialect: Name, Dir: dir, Form: filePrefix + "NAME"})
+		places = append(places, dialect.Folder{Dialect: Name, Dir: dir, Form: filePrefix + "NAME"})
 	}
 	return places
 }

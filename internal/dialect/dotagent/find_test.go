@@ -26,31 +26,32 @@ func write(t *testing.T, path string, mode os.FileMode) string {
 	return path
 }
 
-// searched returns a dialect with its places below one folder, and the environment that names them.
-func searched(t *testing.T) (d *Dialect, env dialect.Env, places []string) {
+// searched returns a dialect with its folders below one directory, and the environment that names
+// them.
+func searched(t *testing.T) (d *Dialect, env dialect.Env, folders []string) {
 	root := t.TempDir()
-	places = []string{
+	folders = []string{
 		filepath.Join(root, "listed-1"), filepath.Join(root, "listed-2"),
 		filepath.Join(root, "home", ".config", "dotagent", "plugins"),
 		filepath.Join(root, "system"),
 		filepath.Join(root, "bin-1"), filepath.Join(root, "bin-2"),
 	}
 	d = New()
-	d.system = places[3]
+	d.system = folders[3]
 	list := func(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }
 	env = dialect.Env{Vars: []string{"HOME=" + filepath.Join(root, "home"),
-		"DOTAGENT_PLUGIN_PATH=" + list(places[0], "", places[1]), "PATH=" + list(places[4], places[5], "")}}
-	return d, env, places
+		"DOTAGENT_PLUGIN_PATH=" + list(folders[0], "", folders[1]), "PATH=" + list(folders[4], folders[5], "")}}
+	return d, env, folders
 }
 
 // TestFindOrder: the first file of a name wins: docs/protocols/dotagent.md, row D21.
 func TestFindOrder(t *testing.T) {
-	d, env, places := searched(t)
+	d, env, folders := searched(t)
 	if found := d.Find(env); len(found) != 0 {
-		t.Errorf("places that do not exist: found %v", found)
+		t.Errorf("folders that do not exist: found %v", found)
 	}
-	for i := len(places) - 1; i >= 0; i-- {
-		want := write(t, filepath.Join(places[i], "dotagent-plugin-roam"), 0o755)
+	for i := len(folders) - 1; i >= 0; i-- {
+		want := write(t, filepath.Join(folders[i], "dotagent-plugin-roam"), 0o755)
 		found := d.Find(env)
 		if len(found) != 1 || found[0].Path != want || found[0].Name != "roam" || found[0].State != "" {
 			t.Errorf("place %d: found %+v, want %s", i, found, want)
@@ -59,13 +60,13 @@ func TestFindOrder(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	d, env, places := searched(t)
-	user := places[2]
+	d, env, folders := searched(t)
+	user := folders[2]
 
 	t.Run("plugins are listed by name, wherever they are", func(t *testing.T) {
-		write(t, filepath.Join(places[5], "dotagent-plugin-a"), 0o755)
+		write(t, filepath.Join(folders[5], "dotagent-plugin-a"), 0o755)
 		write(t, filepath.Join(user, "dotagent-plugin-c"), 0o755)
-		write(t, filepath.Join(places[0], "dotagent-plugin-b"), 0o755)
+		write(t, filepath.Join(folders[0], "dotagent-plugin-b"), 0o755)
 		var names []string
 		for _, f := range d.Find(env) {
 			names = append(names, f.Name)
@@ -94,9 +95,9 @@ func TestFind(t *testing.T) {
 }
 
 func TestAFolderWithTwoNamesIsReadOnce(t *testing.T) {
-	d, env, places := searched(t)
-	want := write(t, filepath.Join(places[4], "dotagent-plugin-roam"), 0o755)
-	if err := os.Symlink(places[4], places[5]); err != nil {
+	d, env, folders := searched(t)
+	want := write(t, filepath.Join(folders[4], "dotagent-plugin-roam"), 0o755)
+	if err := os.Symlink(folders[4], folders[5]); err != nil {
 		t.Fatal(err)
 	}
 	if all := d.sightings(env); len(all) != 1 || all[0].path != want {
@@ -147,9 +148,9 @@ func TestListingsNoticeChanges(t *testing.T) {
 // TestNotExecutable: a file that is not executable is reported with the chmod that fixes it, and a
 // file of the same name further down does not replace it: docs/protocols/dotagent.md, row D23.
 func TestNotExecutable(t *testing.T) {
-	d, env, places := searched(t)
-	path := write(t, filepath.Join(places[2], "dotagent-plugin-roam"), 0o644)
-	write(t, filepath.Join(places[4], "dotagent-plugin-roam"), 0o755)
+	d, env, folders := searched(t)
+	path := write(t, filepath.Join(folders[2], "dotagent-plugin-roam"), 0o644)
+	write(t, filepath.Join(folders[4], "dotagent-plugin-roam"), 0o755)
 	found := d.Find(env)
 	if len(found) != 1 || found[0].State != dialect.Broken || found[0].Path != path {
 		t.Fatalf("found %+v", found)
@@ -167,11 +168,11 @@ func TestNotExecutable(t *testing.T) {
 }
 
 func TestALinkToNowhereIsBroken(t *testing.T) {
-	d, env, places := searched(t)
-	if err := os.MkdirAll(places[2], 0o755); err != nil {
+	d, env, folders := searched(t)
+	if err := os.MkdirAll(folders[2], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("/nowhere", filepath.Join(places[2], "dotagent-plugin-lost")); err != nil {
+	if err := os.Symlink("/nowhere", filepath.Join(folders[2], "dotagent-plugin-lost")); err != nil {
 		t.Fatal(err)
 	}
 	found := d.Find(env)
@@ -202,10 +203,10 @@ func TestAt(t *testing.T) {
 }
 
 func TestExamineReportsHiddenPlugins(t *testing.T) {
-	d, env, places := searched(t)
-	first := write(t, filepath.Join(places[0], "dotagent-plugin-roam"), 0o755)
-	hidden := write(t, filepath.Join(places[3], "dotagent-plugin-roam"), 0o755)
-	if err := os.Symlink(places[0], places[5]); err != nil { // one folder with two names
+	d, env, folders := searched(t)
+	first := write(t, filepath.Join(folders[0], "dotagent-plugin-roam"), 0o755)
+	hidden := write(t, filepath.Join(folders[3], "dotagent-plugin-roam"), 0o755)
+	if err := os.Symlink(folders[0], folders[5]); err != nil { // one folder with two names
 		t.Fatal(err)
 	}
 	problems := d.Examine(env)
@@ -214,19 +215,19 @@ func TestExamineReportsHiddenPlugins(t *testing.T) {
 	}
 }
 
-// TestPlacesAndPoints: places and points are known before any plugin is installed.
+// TestPlacesAndPoints: folders and points are known before any plugin is installed.
 func TestPlacesAndPoints(t *testing.T) {
 	var d dialect.Dialect = New()
-	places := d.Places(dialect.Env{Vars: []string{"HOME=/h", "DOTAGENT_PLUGIN_PATH=/p", "PATH=/bin"}})
+	folders := d.Folders(dialect.Env{Vars: []string{"HOME=/h", "DOTAGENT_PLUGIN_PATH=/p", "PATH=/bin"}})
 	var dirs []string
-	for _, p := range places {
+	for _, p := range folders {
 		dirs = append(dirs, p.Dir)
 		if p.Dialect != "dotagent" || p.Form != "dotagent-plugin-NAME" {
 			t.Errorf("%+v", p)
 		}
 	}
 	if got := strings.Join(dirs, " "); got != "/p /h/.config/dotagent/plugins /usr/local/lib/dotagent/plugins" {
-		t.Errorf("places %q", got)
+		t.Errorf("folders %q", got)
 	}
 	if got := fmt.Sprint(d.Points()); got != "[job.preflight job.sink job.notify]" {
 		t.Errorf("points %s", got)

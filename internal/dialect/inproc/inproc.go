@@ -89,8 +89,8 @@ type Dialect struct{}
 // Name implements [dialect.Dialect].
 func (Dialect) Name() string { return Name }
 
-// Places returns none: these plugins are not on disk.
-func (Dialect) Places(dialect.Env) []dialect.Place { return nil }
+// Folders returns none: these plugins are not on disk.
+func (Dialect) Folders(dialect.Env) []dialect.Folder { return nil }
 
 // Points returns all points.
 func (Dialect) Points() []hook.Point {

@@ -29,9 +29,9 @@ func pluginsDir(env dialect.Env) string {
 	return env.InDataHome(Name, "plugins")
 }
 
-// Places returns the one directory of plugins.
-func (d *Dialect) Places(env dialect.Env) []dialect.Place {
-	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestNames[0]}}
+// Folders returns the one directory of plugins.
+func (d *Dialect) Folders(env dialect.Env) []dialect.Folder {
+	return []dialect.Folder{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestNames[0]}}
 }
 
 // Points returns the points of the four hooks.

@@ -79,8 +79,8 @@ func New(remote mcpcall.Remote) *Dialect { return &Dialect{remote} }
 // Name implements [dialect.Dialect].
 func (*Dialect) Name() string { return Name }
 
-// Places returns none: servers are in the configuration.
-func (*Dialect) Places(dialect.Env) []dialect.Place { return nil }
+// Folders returns none: servers are in the configuration.
+func (*Dialect) Folders(dialect.Env) []dialect.Folder { return nil }
 
 // Points returns none: an MCP server has no hooks.
 func (*Dialect) Points() []hook.Point { return nil }

@@ -174,12 +174,12 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestPlacesAndPoints: places and points are known before any plugin is installed.
-func TestPlacesAndPoints(t *testing.T) {
+// TestFoldersAndPoints: folders and points are known before any plugin is installed.
+func TestFoldersAndPoints(t *testing.T) {
 	var d dialect.Dialect = New()
-	places := d.Places(dialect.Env{Vars: []string{"HOME=/h"}})
-	if want := (dialect.Place{Dialect: "mine", Dir: "/h/.local/share/mine/plugins", Form: "NAME/mine-plugin.toml"}); len(places) != 1 || places[0] != want {
-		t.Errorf("places %+v", places)
+	folders := d.Folders(dialect.Env{Vars: []string{"HOME=/h"}})
+	if want := (dialect.Folder{Dialect: "mine", Dir: "/h/.local/share/mine/plugins", Form: "NAME/mine-plugin.toml"}); len(folders) != 1 || folders[0] != want {
+		t.Errorf("folders %+v", folders)
 	}
 	if got := fmt.Sprint(d.Points()); got != "[command.validate command.before command.after command.done]" {
 		t.Errorf("points %s", got)

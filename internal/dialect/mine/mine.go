@@ -31,9 +31,9 @@ func New() *Dialect { return &Dialect{lifecycle: lifecycleTimeout} }
 // Name is "mine".
 func (*Dialect) Name() string { return Name }
 
-// Places returns the one directory.
-func (*Dialect) Places(env dialect.Env) []dialect.Place {
-	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestFile}}
+// Folders returns the one directory.
+func (*Dialect) Folders(env dialect.Env) []dialect.Folder {
+	return []dialect.Folder{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestFile}}
 }
 
 // Points returns the points of the four stages.

@@ -36,9 +36,9 @@ func New() *Dialect {
 // Name is "python".
 func (*Dialect) Name() string { return Name }
 
-// Places returns the one folder.
-func (*Dialect) Places(env dialect.Env) []dialect.Place {
-	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "NAME.py"}}
+// Folders returns the one folder.
+func (*Dialect) Folders(env dialect.Env) []dialect.Folder {
+	return []dialect.Folder{{Dialect: Name, Dir: folder(env), Form: "NAME.py"}}
 }
 
 // Points returns the points of the six hooks.

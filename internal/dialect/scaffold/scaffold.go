@@ -22,9 +22,9 @@ func New() *Dialect { return &Dialect{} }
 // Name is "scaffold".
 func (*Dialect) Name() string { return Name }
 
-// Places returns the one folder.
-func (*Dialect) Places(env dialect.Env) []dialect.Place {
-	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "executable files"}}
+// Folders returns the one folder.
+func (*Dialect) Folders(env dialect.Env) []dialect.Folder {
+	return []dialect.Folder{{Dialect: Name, Dir: folder(env), Form: "executable files"}}
 }
 
 // Points returns the points of the six hooks.

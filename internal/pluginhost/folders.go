@@ -10,11 +10,11 @@ import (
 )
 
 // Searched lists every directory that is searched for plugins in this environment: those of
-// [Places], and those of PATH, where a dotagent plugin may be. It leaves out the system's own
-// directories of PATH: a user who may write there can replace every program anyway.
+// [PluginFolders], and those of PATH, where a dotagent plugin may be. It leaves out the system's
+// own directories of PATH: a user who may write there can replace every program anyway.
 func Searched(environ []string) []string {
 	var dirs []string
-	for _, p := range Places(environ) {
+	for _, p := range PluginFolders(environ) {
 		dirs = append(dirs, p.Dir)
 	}
 	env := dialect.Env{Vars: environ}
@@ -29,10 +29,10 @@ func Searched(environ []string) []string {
 	return dirs
 }
 
-// PlacesOf lists the directories that are searched for plugins of a dialect.
-func (h *Host) PlacesOf(dialectName string) []string {
+// FoldersOf lists the directories that are searched for plugins of a dialect.
+func (h *Host) FoldersOf(dialectName string) []string {
 	var dirs []string
-	for _, p := range Places(h.setup().Environ) {
+	for _, p := range PluginFolders(h.setup().Environ) {
 		if p.Dialect == dialectName {
 			dirs = append(dirs, p.Dir)
 		}
