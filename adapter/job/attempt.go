@@ -120,11 +120,11 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 }
 
 // interruption returns why the context of an attempt has ended. A context without a cause was ended
-// by its daemon.
+// by its process: the daemon, or a command.
 func interruption(ctx context.Context) string {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
-		return "the daemon that made it ended"
+		return "the process that made it was told to end"
 	}
 	return cause.Error()
 }

@@ -353,7 +353,7 @@ func TestPlannedStop(t *testing.T) {
 	if err != nil || len(runs) != 1 || runs[0].Status != job.Waiting || runs[0].Attempts[0].Result != job.Stopped || len(r.told) != 0 {
 		t.Fatalf("%+v, %v, told %v", runs, err, r.told)
 	}
-	equal(t, "the reason", []string{runs[0].Attempts[0].Error}, []string{"the daemon that made it ended"})
+	equal(t, "the reason", []string{runs[0].Attempts[0].Error}, []string{"the process that made it was told to end"})
 	r.schedule()
 	await(func(st job.State) bool { return st.Active == "" })
 	r.stop()

@@ -20,7 +20,7 @@ plugins of five dialects, and show what each plugin changes at each step. Your
 own plugins and your configuration are not used.`,
 		Example: `  patchbay demo
   patchbay demo --json | jq -r .point`,
-		Annotations: exits(exit{exitOK, "the demo ran"}, exit{exitFailed, "the demo failed on this machine"}),
+		Annotations: exits(exit{exitOK, "the demo ran"}, exit{exitFailed, "the demo failed on this machine"}, never(exitConfig)),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := a.screen()

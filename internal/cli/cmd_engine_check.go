@@ -17,9 +17,9 @@ func newEngineCheckCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Read all stored data, and report what is damaged",
-		Long: `Read every block of the store, and report which messages are intact and which
-are lost. Nothing is changed. While the engine runs, no block is read: the
-command then reports the damage that the engine has found so far.`,
+		Long: `Read every file of stored records (a block), and report which records are intact
+and which are lost. Nothing is changed. While the engine runs, no block is read:
+the command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
 		Annotations: exits(exit{exitOK, "nothing is damaged, and `patchbay engine repair` has handled all earlier damage"},
@@ -46,7 +46,7 @@ func (a *app) runEngineCheck() error {
 	if err != nil || r.OK() {
 		return err
 	}
-	return alreadyPrinted(kindFailed, "`patchbay engine repair` recovers the intact messages, and accepts the loss of the others", "the store is damaged, or `patchbay engine repair` has not handled earlier damage yet")
+	return alreadyPrinted(kindFailed, "`patchbay engine repair` recovers the intact records, and accepts the loss of the others", "the store is damaged, or `patchbay engine repair` has not handled earlier damage yet")
 }
 
 type checkJSON struct {
@@ -66,7 +66,7 @@ func (a *app) showCheck(r *engine.CheckResult) {
 		fine = "it has found no damage so far"
 		a.sayf("  %s runs the engine, so no block was read; end it to read them all\n", who)
 	} else {
-		a.sayf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "message"))
+		a.sayf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "record"))
 		for _, f := range r.Read.Findings {
 			a.sayf("  %s %s\n", o.Paint(render.StyleRed, "damaged:"), render.Line(f.String()))
 		}
@@ -98,17 +98,17 @@ func (a *app) showReports(reports []engine.Report) {
 func newEngineRepairCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
-		Short: "Recover intact messages, and accept the loss of the others",
-		Long: `Copy damaged blocks aside, and write them again with every intact message. Then
-open the result with NATS, as the engine does, and compare the number of
-messages in each stream. After that the damage found so far is not reported any
+		Short: "Recover intact records, and accept the loss of the others",
+		Long: `Copy damaged files of records (blocks) aside, and write them again with every
+intact record. Then open the result with NATS, as the engine does, and compare
+the number of records. After that the damage found so far is not reported any
 more, and the health checks of the daemon pass again. The copies stay in the
 directory ` + "`damaged`" + `.
 
 The engine must not run.`,
 		Example: `  patchbay engine repair
   patchbay engine repair --json | jq '.settled[].findings[]'`,
-		Annotations: exits(exit{exitOK, "every intact message is back; damaged messages may be lost"},
+		Annotations: exits(exit{exitOK, "every intact record is back; damaged records may be lost"},
 			exit{exitFailed, "the engine runs, or the store could not be repaired"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEngineRepair(cmd.Context()) },
@@ -138,6 +138,6 @@ func (a *app) runEngineRepair(ctx context.Context) error {
 		_, n, _ := s.Totals()
 		lost += n
 	}
-	a.sayf("  %s in place, %d lost; the engine can open the store\n", render.Count(r.Read.Messages, "message"), lost)
+	a.sayf("  %s in place, %d lost; the engine can open the store\n", render.Count(r.Read.Messages, "record"), lost)
 	return nil
 }

@@ -31,12 +31,13 @@ its exit code. AGENT is one of
 ` + strings.Join(agentNames(), ", ") + `.
 
 The plugins run in the daemon. If no daemon runs, this command starts one, which
-ends half an hour after its last event. If that fails, this command opens the
-plugins itself. If no plugin can be asked in time, the agent goes on. But if a
-plugin must agree to the event, the event is denied, and the answer names the
-plugin. A plugin must agree if its failure would end the event: at a gate (a
-point where plugins may refuse), where its protocol demands it, or where the
-configuration sets on_failure to "deny" or "abort".
+ends half an hour after its last event. If that fails, or with --config or
+--dialect, this command opens the plugins itself. If no plugin can be asked in
+time, the agent goes on. But if a plugin must agree to the event, the event is
+denied, and the answer names the plugin. A plugin must agree if its failure
+would end the event: at a gate (a point where plugins may refuse), where its
+protocol demands it, or where the configuration sets on_failure to "deny" or
+"abort".
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 
@@ -46,7 +47,7 @@ For OpenCode, the command reads and writes one line of JSON for each event,
 until stdin ends.`,
 		Example: `  patchbay hook claude --event PreToolUse < event.json
   PATCHBAY_HOOK=off claude`,
-		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied, for agents that read this exit code; or a usage error"}),
+		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied, for agents that read this exit code; or a usage error"}, exit{exitConfig, "the file of --config cannot be read, or has an error"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && !codehook.Agent(args[0]).Known() {
 				if args[0] == "uninstall" {
@@ -95,6 +96,18 @@ func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) e
 		InProcess: func(ctx context.Context, r hookclient.Request) (*hookclient.Answer, error) {
 			return a.answerHook(ctx, agent, r)
 		}}
+	if a.flags.config != "" { // a mistake here must not pass as an answer without an opinion
+		dirs, err := a.dirs()
+		if err != nil {
+			return err
+		}
+		if _, err := config.Load(dirs.ConfigFile); err != nil {
+			return err
+		}
+	}
+	if a.flags.config != "" || len(a.flags.dialects) > 0 {
+		o.NoDaemon = errors.New("--config and --dialect are for this process alone")
+	}
 	if agent == codehook.OpenCode {
 		return hookclient.Lines(ctx, o)
 	}

@@ -27,7 +27,7 @@ patchbay-plugin-list.1 and so on.`,
 		Example: `  patchbay man plugin test | man -l -
   patchbay man --dir ~/.local/share/man/man1
   man -M ~/.local/share/man patchbay-plugin-test`,
-		Annotations: exits(exit{exitOK, "the pages were printed or written"}, exit{exitFailed, "a page cannot be written"}, exit{exitNotFound, "no such command"}),
+		Annotations: exits(exit{exitOK, "the pages were printed or written"}, exit{exitFailed, "a page cannot be written"}, exit{exitNotFound, "no such command"}, never(exitConfig)),
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if dir != "" {

@@ -28,7 +28,7 @@ The daemon serves the same over HTTP, at /mcp.`,
 		Example: `  patchbay mcp
   patchbay mcp --builtin
   patchbay mcp install claude`,
-		Annotations: exits(exit{exitOK, "the client closed the connection"}, exit{exitConfig, "the configuration has an error"}),
+		Annotations: exits(exit{exitOK, "the client closed the connection, or a signal ended the server"}, never(exitInterrupted)),
 		Args:        refuseArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runMCP(cmd.Context(), opts)

@@ -42,7 +42,7 @@ loses no event.`,
   patchbay plugin install owner/repo@v1.2.0
   patchbay plugin install git@example.org:me/plugins.git --plugin notes
   patchbay plugin install ./my-plugin --dry-run --json`,
-		Annotations: exits(exit{exitOK, "the plugin was installed, or is installed already"}, exit{exitFailed, "the source cannot be fetched, or is not safe to unpack"},
+		Annotations: exits(exit{exitOK, "the plugin was installed, or is installed already"}, exit{exitFailed, "the source cannot be fetched, or is not safe to unpack, or its manifest is not valid"},
 			exit{exitRefused, "another plugin is already there; see --force"}, exit{exitNotFound, "the source has no plugin, or none of that name"}),
 		Args: arguments("SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginInstall(cmd.Context(), args[0], opts) },

@@ -38,7 +38,9 @@ output (command.after). They are told when it has ended (command.done).
 
 The program gets your terminal, your signals and your stdin. Its output is shown
 as it comes, unless a plugin wants to transform it. A terminal shows which
-plugins the command waits for.`,
+plugins the command waits for.
+
+Flags of Patchbay stand before PROGRAM; those after it are the program's.`,
 		Example: `  patchbay run -- git commit -m 'tidy up'
   patchbay run make test`,
 		Annotations: exits(exit{exitOK, "the program succeeded; any other exit code of the program is passed on"},

@@ -44,8 +44,8 @@ except to OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
 OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
 OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
 tries a few more times, after the pauses that the collector asks for. With
---file, the spans are written to a new file, each line as one request to a
-collector would be; - is stdout.
+--file, the spans are written to a new file; each line is the body of one request
+to a collector. - is stdout.
 
 With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
 as ` + "`patchbay trace record`" + ` writes it: the payload that each plugin got, the

@@ -32,9 +32,10 @@ func newTraceReplayCommand(a *app) *cobra.Command {
 		Short: "Send recorded traffic to plugins again, and show what differs",
 		Long: `Call the plugins again as they were called when FILE was recorded, and compare
 what each was sent, what it answered, the verdict and the error. Each plugin is
-sent its recorded input, whatever the other plugins answer now, so a difference
-always comes from that plugin. A plugin that is gone, or no longer has the hook,
-is a difference. Plugins that are not in the recording are not called.
+called with its recorded payload, whatever the other plugins answer now. So a
+difference never comes from another plugin: it comes from the plugin itself, its
+configuration, or Patchbay. A plugin that is gone, or no longer has the hook, is
+a difference. Plugins that are not in the recording are not called.
 
 Without --plugin, the installed plugins are called, or the demo's plugins for a
 recording of the demo. With --plugin, only the plugin at PATH is called,
@@ -47,12 +48,13 @@ plugins. But plugins act as usual: if a plugin writes files or uses the network,
 it does so again. A recording from somebody else can contain any call: read it
 before you replay it with installed plugins.
 
-Durations are never compared. Times and generated ids (RFC 3339 times, UUIDs,
-ULIDs, numbers in fields such as created_at and duration_ms) count as equal,
-unless you add --exact. --ignore leaves out more: the name of a field leaves it
-out at any depth, and a JSON pointer leaves out one place. The pointer begins
-with /sent, /received, /verdict, /error, /diff or /result, and * stands for any
-one part of it:
+How long a call took is never compared. In what plugins were sent and answered,
+times, durations and generated ids (RFC 3339 times, UUIDs, ULIDs, numbers in
+fields such as created_at and duration_ms) count as equal, unless you add
+--exact. --ignore leaves out more: the name of a field leaves it out at any
+depth, and a JSON pointer leaves out one place. The pointer begins with /sent,
+/received, /verdict, /error, /diff or /result, and * stands for any one part of
+it:
 
   --ignore etag --ignore /received/items/*/score`,
 		Example: `  patchbay trace replay demo.trace
@@ -70,7 +72,7 @@ one part of it:
 	f.StringVar(&opts.plugin, "plugin", "", "call only the plugin at this `PATH`")
 	f.StringVar(&opts.as, "as", "", "with --plugin: replay the recorded calls of the plugin `NAME`")
 	f.StringArrayVar(&opts.ignore, "ignore", nil, "do not compare this `FIELD` or JSON pointer (may be repeated)")
-	f.BoolVar(&opts.exact, "exact", false, "also compare times and generated ids")
+	f.BoolVar(&opts.exact, "exact", false, "also compare times, durations and generated ids")
 	f.BoolVar(&opts.partial, "partial", false, "replay an incomplete recording as far as it goes")
 	return cmd
 }

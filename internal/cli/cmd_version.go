@@ -16,7 +16,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		GroupID: groupMore,
 		Example: `  patchbay version
   patchbay version --json | jq -r .version`,
-		Annotations: exits(exit{exitOK, "the version was printed"}),
+		Annotations: exits(exit{exitOK, "the version was printed"}, never(exitConfig)),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runVersion() },
 	}

@@ -25,6 +25,9 @@ type exit struct {
 	meaning string
 }
 
+// never removes one of the codes of all commands from the EXIT STATUS section of a command.
+func never(code int) exit { return exit{code, ""} }
+
 // exits returns the EXIT STATUS section: the codes of the command, and those of all commands.
 func exits(own ...exit) map[string]string {
 	all := own
@@ -35,6 +38,7 @@ func exits(own ...exit) map[string]string {
 			all = append(all, e)
 		}
 	}
+	all = slices.DeleteFunc(all, func(e exit) bool { return e.meaning == "" })
 	slices.SortFunc(all, func(a, b exit) int { return cmp.Compare(a.code, b.code) })
 	var b strings.Builder
 	for _, e := range all {

@@ -143,6 +143,7 @@ const flagsFirst = "flags first"
 // passesWordsOn makes a command take its flags only before its first argument.
 func passesWordsOn(cmd *cobra.Command) {
 	cmd.Flags().SetInterspersed(false)
+	cmd.DisableFlagsInUseLine = true // Cobra would put them at the end
 	cmd.Annotations[flagsFirst] = "true"
 }
 

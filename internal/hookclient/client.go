@@ -36,6 +36,7 @@ type Options struct {
 
 	Program   string                                          // the patchbay program; "": beside this program, or in PATH
 	InProcess func(context.Context, Request) (*Answer, error) // answers if no daemon does; nil: Program is run
+	NoDaemon  error                                           // why no daemon may be asked; nil: one may
 	Version   string                                          // of this program, for tests; "": version.Number
 }
 
@@ -56,6 +57,9 @@ func newClient(o Options) *client {
 	if c.dirs, c.fault = homedirs.Locate(getenv, runtime.GOOS); c.fault == nil {
 		c.socket, c.remote = localsock.Path(c.dirs.State, SocketName)
 	}
+	if o.NoDaemon != nil {
+		c.remote = o.NoDaemon
+	}
 	return c
 }
 
@@ -64,7 +68,7 @@ func newClient(o Options) *client {
 func Run(ctx context.Context, o Options) int {
 	c := newClient(o)
 	began := time.Now()
-	data, err := c.readInput()
+	data, err := c.readInput(ctx)
 	var a codehook.Answer
 	if err != nil {
 		a = c.unreadable(data, err)
@@ -74,6 +78,9 @@ func Run(ctx context.Context, o Options) int {
 	// If the agent is gone, there is no place to report these errors.
 	_, _ = io.WriteString(o.Out, a.Stdout)
 	_, _ = io.WriteString(o.Err, a.Stderr)
+	if ctx.Err() != nil && a == (codehook.Answer{}) { // an agent obeys an answer only if the exit code is the answer's
+		return exitInterrupted
+	}
 	return a.ExitCode
 }
 
@@ -81,7 +88,7 @@ func Run(ctx context.Context, o Options) int {
 const readPatience = 30 * time.Second
 
 // readInput reads the event that the agent writes.
-func (c *client) readInput() ([]byte, error) {
+func (c *client) readInput(ctx context.Context) ([]byte, error) {
 	type input struct {
 		data []byte
 		err  error
@@ -102,6 +109,8 @@ func (c *client) readInput() ([]byte, error) {
 	select {
 	case in := <-read:
 		return in.data, in.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	case <-timer.C:
 		return nil, fmt.Errorf("the agent did not write its event within %v, or did not close its end", patience)
 	}

@@ -13,6 +13,9 @@ import (
 // denial. The other agents go on.
 const exitUsage = 64
 
+// exitInterrupted is the exit code after a signal, if there is no answer.
+const exitInterrupted = 130
+
 // Main runs the program patchbay-hook. o has the streams and the environment; the agent and the
 // event come from args.
 func Main(ctx context.Context, args []string, o Options) int {

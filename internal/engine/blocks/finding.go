@@ -36,7 +36,7 @@ func (f Finding) String() string {
 	if f.Block == 0 {
 		return fmt.Sprintf("stream %s: the stream, or a block of it, is %s; it is not known how many messages are lost", f.Stream, f.Kind)
 	}
-	text := fmt.Sprintf("stream %s, block %d is %s: %d messages whole", f.Stream, f.Block, f.Kind, f.Whole)
+	text := fmt.Sprintf("stream %s, block %d is %s: %d records whole", f.Stream, f.Block, f.Kind, f.Whole)
 	if f.Cut > 0 {
 		text += fmt.Sprintf(" (%d of them behind the damage)", f.Cut)
 	}
