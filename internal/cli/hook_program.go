@@ -29,7 +29,7 @@ func (a *app) hookProgram() (hookinstall.Program, error) {
 		return hookinstall.Program{}, err
 	}
 	self = a.asFound(self)
-	p := hookinstall.Program{Path: self, Args: []string{"hook"}, Closed: filepath.Join(dirs.State, hookclient.ClosedName)}
+	p := hookinstall.Program{Path: self, Args: []string{"hook"}, Closed: filepath.Join(dirs.State, hookclient.ClosedName), Config: dirs.ConfigFile}
 	thin := filepath.Join(filepath.Dir(self), "patchbay-hook")
 	if runtime.GOOS == "windows" {
 		thin += ".exe"

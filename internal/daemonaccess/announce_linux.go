@@ -62,7 +62,7 @@ func closeWaiting(l *net.TCPListener) error {
 		for acceptErr == nil || errors.Is(acceptErr, syscall.EINTR) || errors.Is(acceptErr, syscall.ECONNABORTED) {
 			var conn int
 			if conn, _, acceptErr = unix.Accept4(int(fd), unix.SOCK_CLOEXEC); acceptErr == nil {
-				_ = unix.Close(conn) // nothing was sent on it
+				_ = unix.Close(conn) // nothing was written to it, so an error loses nothing
 			}
 		}
 	})

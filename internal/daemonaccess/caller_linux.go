@@ -33,7 +33,7 @@ func Caller(local, remote netip.AddrPort) error {
 	return err
 }
 
-// held returns the caller's socket. It is an error if no process has it now.
+// held returns the caller's socket. It is an error if it was closed.
 func held(local, remote netip.AddrPort) (socket, error) {
 	s, found, err := find(local, remote)
 	switch {

@@ -29,7 +29,7 @@ const (
 )
 
 // TestMain also runs the fakes: the test binary, started again as "binary -fake NAME ARG…", does
-// what its name says.
+// what NAME says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "-fake" {
 		if err := fakes()[os.Args[2]](os.Args[3:]); err != nil {
@@ -153,7 +153,7 @@ func callWith(d *net.Dialer, address string) error {
 	return talk(conn)
 }
 
-// talk waits for the server's answer, which comes when it is done.
+// talk sends one byte, and waits until the server closes the connection.
 func talk(conn net.Conn) error {
 	defer conn.Close()
 	if _, err := io.WriteString(conn, "x"); err != nil {

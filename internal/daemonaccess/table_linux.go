@@ -13,7 +13,7 @@ import (
 // A socket is the caller's end of a connection in the kernel's table.
 type socket struct {
 	user  uint64 // the user that created it
-	inode uint64 // identifies it among the descriptors of a process; 0 if no process has it any more
+	inode uint64 // identifies it among the descriptors of a process; 0 if it was closed
 }
 
 // lookups is how often the tables are read for a socket that must be in them: a table that changes

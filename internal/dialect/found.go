@@ -15,20 +15,20 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// FoldersIn lists the folders in a place, by name. It leaves hidden folders out. It also lists
-// links to folders, and links to nothing, so that the host reports them. It returns nil if the
-// place cannot be read; [ExaminePlace] reports why.
-func FoldersIn(place string) []string {
-	if place == "" {
+// DirsIn lists the directories in a folder of plugins, by name. It leaves hidden ones out. It also
+// lists links to directories, and links to nothing, so that the host reports them. It returns nil
+// if the folder cannot be read; [ExamineFolder] reports why.
+func DirsIn(folder string) []string {
+	if folder == "" {
 		return nil
 	}
-	entries, err := os.ReadDir(place)
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil
 	}
 	var dirs []string
 	for _, e := range entries {
-		dir := filepath.Join(place, e.Name())
+		dir := filepath.Join(folder, e.Name())
 		if info, err := os.Stat(dir); strings.HasPrefix(e.Name(), ".") || err == nil && !info.IsDir() {
 			continue
 		}
@@ -37,19 +37,19 @@ func FoldersIn(place string) []string {
 	return dirs
 }
 
-// FilesIn lists the regular files in a place, links to them, and links to nothing, by name. It
-// leaves hidden ones out. It returns nil if the place cannot be read.
-func FilesIn(place string) []string {
-	if place == "" {
+// FilesIn lists the regular files in a folder of plugins, links to them, and links to nothing, by
+// name. It leaves hidden ones out. It returns nil if the folder cannot be read.
+func FilesIn(folder string) []string {
+	if folder == "" {
 		return nil
 	}
-	entries, err := os.ReadDir(place)
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil
 	}
 	var files []string
 	for _, e := range entries {
-		path := filepath.Join(place, e.Name())
+		path := filepath.Join(folder, e.Name())
 		info, err := os.Stat(path)
 		regular := err == nil && info.Mode().IsRegular()
 		if !strings.HasPrefix(e.Name(), ".") && (regular || LeadsNowhere(path)) {
@@ -59,7 +59,7 @@ func FilesIn(place string) []string {
 	return files
 }
 
-// LeadsNowhere reports whether path is a link to a file that does not exist. In a place of plugins
+// LeadsNowhere reports whether path is a link to a file that does not exist. In a folder of plugins
 // such a link is a plugin that was installed and cannot be called.
 func LeadsNowhere(path string) bool {
 	_, err := os.Readlink(path)
@@ -86,23 +86,23 @@ func IsScript(path string) bool {
 	return err == nil && string(start) == "#!"
 }
 
-// ExaminePlace reports why a place of plugins cannot be read. A place that does not exist is not a
-// problem.
-func ExaminePlace(place string) []Problem {
-	if place == "" {
+// ExamineFolder reports why a folder of plugins cannot be read. A folder that does not exist is not
+// a problem.
+func ExamineFolder(folder string) []Problem {
+	if folder == "" {
 		return nil
 	}
-	_, err := os.ReadDir(place)
+	_, err := os.ReadDir(folder)
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist):
-		if link := plainfile.DeadLink(place); link != "" {
-			return []Problem{{Path: place, Message: unlisted + "the link " + link + " leads to nothing", Fix: "restore what it leads to, or remove the link"}}
+		if link := plainfile.DeadLink(folder); link != "" {
+			return []Problem{{Path: folder, Message: unlisted + "the link " + link + " leads to nothing", Fix: "restore what it leads to, or remove the link"}}
 		}
 	default:
-		p := Problem{Path: place, Message: unlisted + Cause(err).Error()}
-		if info, statErr := os.Stat(place); errors.Is(err, fs.ErrPermission) {
-			p.Fix = program.ReadFix(place)
+		p := Problem{Path: folder, Message: unlisted + Cause(err).Error()}
+		if info, statErr := os.Stat(folder); errors.Is(err, fs.ErrPermission) {
+			p.Fix = program.ReadFix(folder)
 		} else if statErr == nil && !info.IsDir() {
 			p.Fix = "move this file away, and make a directory in its place"
 		}
@@ -111,10 +111,10 @@ func ExaminePlace(place string) []Problem {
 	return nil
 }
 
-// unlisted begins the message of a place that cannot be read.
+// unlisted begins the message of a folder that cannot be read.
 const unlisted = "its plugins cannot be listed: "
 
-// Unlisted reports whether p is about a place that cannot be read, so that no plugin in it is
+// Unlisted reports whether p is about a folder that cannot be read, so that no plugin in it is
 // found.
 func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 

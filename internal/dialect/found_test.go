@@ -29,22 +29,22 @@ func TestFoldersIn(t *testing.T) {
 		must(t, os.Symlink("b", filepath.Join(place, "d")))
 		want = append(want, filepath.Join(place, "c"), filepath.Join(place, "d"))
 	}
-	if got := FoldersIn(place); !slices.Equal(got, want) {
+	if got := DirsIn(place); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, none := range []string{"", filepath.Join(place, "missing"), filepath.Join(place, "a-file")} {
-		if got := FoldersIn(none); got != nil {
+		if got := DirsIn(none); got != nil {
 			t.Errorf("%q: got %q", none, got)
 		}
 	}
 }
 
-// TestExaminePlace: a place that is not a folder is a problem, and a missing one is not.
-func TestExaminePlace(t *testing.T) {
+// TestExamineFolder: a place that is not a folder is a problem, and a missing one is not.
+func TestExamineFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	for place, problems := range map[string]int{"": 0, filepath.Dir(file): 0, file + "-missing": 0, file: 1} {
-		got := ExaminePlace(place)
+		got := ExamineFolder(place)
 		if len(got) != problems {
 			t.Errorf("%q: %v", place, got)
 		}

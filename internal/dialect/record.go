@@ -22,7 +22,7 @@ const (
 	GrantKey = "grant"
 )
 
-// IsMark reports whether a key only marks its record, so that it is not shown.
+// IsMark reports whether a key only marks its record, so that the key is not shown.
 func IsMark(key string) bool { return key == FindingKey || key == EachHookKey }
 
 // A stderrLine is a line that a plugin wrote to stderr. It has a type of its own, because other

@@ -186,8 +186,8 @@ func TestUninstallLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestOlderEntries: entries that start another program are replaced. Double entries, and entries
-// for unwanted events, are removed.
+// TestOlderEntries: Patchbay's entries that start its program at an older path are replaced.
+// Double entries, and entries for events that are no longer used, are removed.
 func TestOlderEntries(t *testing.T) {
 	p := place(t, codehook.Claude, false)
 	write(t, p, `{"hooks": {

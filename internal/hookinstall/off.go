@@ -32,8 +32,9 @@ var settingsFiles = map[codehook.Agent]settings{
 	codehook.Qwen:    {".qwen/settings.json", []string{".qwen/settings.json", ".qwen/.env", ".env"}},
 }
 
-// turnedOff reports the settings that keep an agent from calling our hooks, or that let our program
-// call none of the user's plugins. It also returns files that cannot be read.
+// turnedOff reports the settings that keep an agent from calling our hooks, or that make our
+// program call no plugins, or other plugins than the user's. It also returns files that cannot be
+// read.
 func turnedOff(agent codehook.Agent, home, project string, getenv func(string) string) (faults []Fault, errs []error) {
 	files := settingsFiles[agent]
 	var users string

@@ -41,6 +41,7 @@ func shim(old []byte, p Program) ([]byte, error) {
 		`"WAITS"`:  waits,
 		`"GATES"`:  gates,
 		`"CLOSED"`: p.Closed,
+		`"CONFIG"`: p.Config,
 	} {
 		written, err := json.Marshal(value)
 		if err != nil {

@@ -9,6 +9,7 @@ const start = "START" // the program and its arguments
 const waits = "WAITS" // hook or event → how long an answer may take, in milliseconds
 const gates = "GATES" // hook → the points at which something can be refused
 const closed = "CLOSED" // the file that lists the plugins that must agree
+const config = "CONFIG" // the user's configuration
 
 const wayOut = "To go on without Patchbay set PATCHBAY_HOOK=off, or run `patchbay hook install opencode --uninstall`."
 
@@ -93,18 +94,29 @@ function projectRoot(directory) {
   }
 }
 
-// mustAsk returns the plugins that must agree at a hook. It is called when Patchbay has not answered.
+// mustAsk names the plugins that must agree at a hook; "": none must. It is called when Patchbay has not answered.
 function mustAsk(name, directory) {
   const points = gates[name] ?? []
-  if (points.length === 0) return []
-  let file
+  if (points.length === 0) return ""
   try {
-    file = JSON.parse(readFileSync(closed, "utf8"))
+    const file = JSON.parse(readFileSync(closed, "utf8"))
+    if (file.version !== 1 || !isObject(file.points)) throw new Error("it has another format version")
+    const by = file.projects?.[projectRoot(directory)] ?? file.points
+    return [...new Set(points.flatMap((point) => by[point] ?? []))].join(", ")
   } catch (e) {
-    return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin has to agree
+    if (e.code === "ENOENT") return mayRequirePlugins() ? `the plugins of ${config}, some of which have to agree` : ""
+    return `the plugins that have to agree, and the list of them cannot be read either: ${closed}: ${e.message}`
   }
-  const by = file.projects?.[projectRoot(directory)] ?? file.points ?? {}
-  return [...new Set(points.flatMap((point) => by[point] ?? []))]
+}
+
+// mayRequirePlugins reports whether some plugin may have to agree, if no daemon has written the list. Only the settings
+// on_failure and connect can make a plugin required here.
+function mayRequirePlugins() {
+  try {
+    return /on_failure|connect/.test(readFileSync(config, "utf8"))
+  } catch (e) {
+    return e.code !== "ENOENT"
+  }
 }
 
 async function handle(name, message, output, directory) {
@@ -113,7 +125,7 @@ async function handle(name, message, output, directory) {
   if (reply.failed && gates[name]) reply = await ask(name, message) // the program may have been replaced
   if (reply.failed) {
     const plugins = mustAsk(name, directory)
-    if (plugins.length > 0) throw new Error(`Patchbay could not ask ${plugins.join(", ")}: ${reply.failed}. ${wayOut}`)
+    if (plugins) throw new Error(`Patchbay could not ask ${plugins} (${reply.failed}). ${wayOut}`)
     console.error(`patchbay: ${name}: ${reply.failed}. ${wayOut}`)
     return
   }

@@ -11,8 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// driver calls the plugin's hooks as OpenCode does. For each call it prints the arguments that the
-// hook has left, or its error.
+// driver calls the plugin's hooks as OpenCode does. For each call it prints the arguments after
+// the hook, or its error.
 const driver = `
 import { Patchbay } from "./patchbay.mjs"
 const hooks = await Patchbay({ directory: process.argv[2] })
@@ -114,17 +114,24 @@ func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	writeProgram(t, broken, `{`)
 	died := filepath.Join(dir, "patchbay-hook.mjs")
 	writeProgram(t, died, fakePatchbay)
+	gone, none, config, older := filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), filepath.Join(dir, "config.toml"), filepath.Join(dir, "older.json")
+	writeProgram(t, config, "[plugins.guard]\non_failure = \"deny\"\n")
+	writeProgram(t, older, `{"version":0,"points":{}}`)
 	for _, tc := range []struct{ rule, program, closed, project, want string }{
-		{"no point is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
-		{"a point is closed", filepath.Join(dir, "gone"), closed, "/p", "could not ask guard"},
-		{"not in this project", filepath.Join(dir, "gone"), closed, "/open", `"same":true`},
-		{"below the root of a project", filepath.Join(dir, "gone"), closed, below, "could not ask linter"},
-		{"the file of closed points is broken", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},
+		{"no point is closed", gone, none, "/p", `"same":true`},
+		{"the file of closed points has another version", gone, older, "/p", "cannot be read either: " + older},
+		{"a point is closed", gone, closed, "/p", "could not ask guard"},
+		{"not in this project", gone, closed, "/open", `"same":true`},
+		{"below the root of a project", gone, closed, below, "could not ask linter"},
+		{"the file of closed points is broken", gone, broken, "/p", "could not ask the plugins that have to agree, and the list of them cannot be read either: " + broken},
 		{"the program dies", died, closed, "/p", "PATCHBAY_HOOK=off"},
 	} {
-		got := drive(t, Program{Path: tc.program, Closed: tc.closed}, tc.project, "die")
+		got := drive(t, Program{Path: tc.program, Closed: tc.closed, Config: none}, tc.project, "die")
 		if !strings.Contains(got[0], tc.want) {
 			t.Errorf("%s: got %s", tc.rule, got)
 		}
+	}
+	if got := drive(t, Program{Path: gone, Closed: none, Config: config}, "/p", "die"); !strings.Contains(got[0], "some of which have to agree") {
+		t.Errorf("no list, and the configuration may require a plugin: got %s", got)
 	}
 }

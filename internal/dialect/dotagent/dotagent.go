@@ -90,7 +90,7 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 	var problems []dialect.Problem
 	for _, dir := range d.ownFolders(env) {
 		if dir != d.system { // the system place may be closed to this user on purpose
-			problems = append(problems, dialect.ExaminePlace(dir)...)
+			problems = append(problems, dialect.ExamineFolder(dir)...)
 		}
 	}
 	first := make(map[string]string)

@@ -43,7 +43,7 @@ func (d *Dialect) Points() []hook.Point {
 // names.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
-	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
+	for _, dir := range dialect.DirsIn(pluginsDir(env)) {
 		all = append(all, describeIn(dir))
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name, b.Name) })
@@ -53,7 +53,7 @@ func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 
 // Examine reports why the directory of plugins cannot be read.
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
-	return dialect.ExaminePlace(pluginsDir(env))
+	return dialect.ExamineFolder(pluginsDir(env))
 }
 
 // describeIn describes the plugin in one folder of the directory of plugins. The folder may be a

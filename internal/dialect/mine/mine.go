@@ -46,7 +46,7 @@ func (*Dialect) Points() []hook.Point {
 // So the names are compared with their colon, which sorts after digits and hyphens.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var all []dialect.Found
-	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
+	for _, dir := range dialect.DirsIn(pluginsDir(env)) {
 		all = append(all, describe(dir, env))
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name+":", b.Name+":") })
@@ -82,7 +82,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 
 // Examine reports why the directory of plugins cannot be read.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
-	return dialect.ExaminePlace(pluginsDir(env))
+	return dialect.ExamineFolder(pluginsDir(env))
 }
 
 // pluginsDir returns the directory of plugins, or "" if there is no home directory.

@@ -90,7 +90,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 }
 
 // Examine reports why the plugins folder cannot be read.
-func (*Dialect) Examine(env dialect.Env) []dialect.Problem { return dialect.ExaminePlace(folder(env)) }
+func (*Dialect) Examine(env dialect.Env) []dialect.Problem { return dialect.ExamineFolder(folder(env)) }
 
 // Probe reports that Python is missing or too old, if there are plugins.
 func (*Dialect) Probe(env dialect.Env) []dialect.Problem {

@@ -64,14 +64,14 @@ func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, r
 // Examine reports why the plugins folder cannot be read, scripts in it that lack their executable
 // bit, and directories that contain a plugin of the same name, as `plugin new` makes them.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
-	problems := dialect.ExaminePlace(folder(env))
+	problems := dialect.ExamineFolder(folder(env))
 	for _, path := range list(env) {
 		if !dialect.Executable(path) && dialect.IsScript(path) {
 			problems = append(problems, dialect.Problem{Path: path,
 				Message: "this script is not executable, so it is ignored", Fix: "chmod +x " + path})
 		}
 	}
-	entries, _ := os.ReadDir(folder(env)) // ExaminePlace reports the error
+	entries, _ := os.ReadDir(folder(env)) // ExamineFolder reports the error
 	for _, e := range entries {
 		dir := filepath.Join(folder(env), e.Name())
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && dialect.Executable(filepath.Join(dir, e.Name())) {
