@@ -108,6 +108,7 @@ func (m *Moment) Points() []hook.Point { return slices.Clone(m.event.points) }
 type EventSpec struct {
 	Name    string
 	Points  []hook.Point
+	Gates   bool          // denying it prevents something: see [Moment.Gates]
 	Matcher string        // limits the event in the agent's settings; "": no limit
 	Timeout time.Duration // how long the agent's settings let it wait
 }
@@ -122,7 +123,7 @@ func (s EventSpec) Deadline() time.Duration {
 }
 
 // Deadline returns how long an answer to this event may take.
-func (m *Moment) Deadline() time.Duration { return m.event.spec().Deadline() }
+func (m *Moment) Deadline() time.Duration { return m.event.spec(m.Agent).Deadline() }
 
 // NoOpinion returns the answer that lets an agent go on by its own rules. It is valid for every
 // event, also for one that could not be read.
@@ -152,12 +153,15 @@ func (m *Moment) Refuse(reason string) Answer {
 // Gates reports whether denying the event prevents something: a call that runs, a message that goes
 // to the model, a result or a reply that is shown. The end of a turn is not a gate: a failure must
 // not keep the agent working.
-func (m *Moment) Gates() bool {
-	switch m.event.kind {
+func (m *Moment) Gates() bool { return m.Agent.gates(m.event.kind) }
+
+// gates is [Moment.Gates] for an event of this kind.
+func (a Agent) gates(k kind) bool {
+	switch k {
 	case before, prompt, after:
 		return true
 	case reply:
-		return m.Agent.way(replaceReply) == does
+		return a.way(replaceReply) == does
 	default:
 		return false
 	}

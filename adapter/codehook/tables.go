@@ -51,8 +51,8 @@ type event struct {
 	remark  string        // why it is not registered, or what is special about it
 }
 
-func (e event) spec() EventSpec {
-	return EventSpec{Name: e.name, Points: slices.Clone(e.points), Matcher: e.matcher, Timeout: e.timeout}
+func (e event) spec(a Agent) EventSpec {
+	return EventSpec{Name: e.name, Points: slices.Clone(e.points), Gates: a.gates(e.kind), Matcher: e.matcher, Timeout: e.timeout}
 }
 
 // How long agents wait. The slowest protocol of plugins allows a hook one minute. An agent that
@@ -247,7 +247,7 @@ func Events(a Agent) []EventSpec {
 	var specs []EventSpec
 	for _, e := range events[a] {
 		if e.wanted {
-			specs = append(specs, e.spec())
+			specs = append(specs, e.spec(a))
 		}
 	}
 	return specs

@@ -177,8 +177,8 @@ func TestCaller(t *testing.T) {
 		{"an orphan in our sandbox is refused", inside, "orphan", "127.0.0.1:0", isInside},
 		{"a process that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
 		{"a process that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
-		{"a process that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
-		{"a plain process that has ended is refused too, because the two look the same", plain, "fleeting", "127.0.0.1:0", isUnknown},
+		{"a process in our sandbox that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
+		{"a plain process that has ended is refused too, because it looks like one in our sandbox", plain, "fleeting", "127.0.0.1:0", isUnknown},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.address)

@@ -179,8 +179,8 @@ type HealthChecker interface {
 }
 
 // A Reloader is a plugin that can load its file again without being reopened. Plugins that share an
-// interpreter are unloaded from it by path. So when one of two plugins with the same file is
-// closed, the host reloads the other.
+// interpreter are unloaded from it by path. So closing one of two plugins with the same file
+// unloads the other too, and the host reloads that one.
 type Reloader interface {
 	Reload(ctx context.Context) error
 }

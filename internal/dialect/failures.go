@@ -20,7 +20,7 @@ var Failures = hook.FailureTable{
 	{Dialect: "scaffold", Kind: hook.Timeout, Action: hook.ActionSkip,
 		Cite: "docs/protocols/scaffold.md, row S41: a plugin that times out is skipped for that event"},
 	{Dialect: "scaffold", Action: hook.ActionSkip,
-		Cite: "docs/protocols/scaffold.md, row S45: the calls of a plugin that crashed fail, and the others go on"},
+		Cite: "docs/protocols/scaffold.md, row S45: if a plugin has crashed, its calls fail, and the other plugins go on"},
 	{Dialect: "kaged", Action: hook.ActionSkip,
 		Cite: "docs/protocols/kaged.md, row K69: a plugin that times out is skipped for that event"},
 	{Dialect: "python", Action: hook.ActionSkip,

@@ -141,8 +141,8 @@ func unreadFix(file string, err error) string {
 	return ""
 }
 
-// MissingManifest returns the fix for a directory among the plugins that has no manifest of this
-// name, which may be misspelt.
+// MissingManifest returns the fix for a plugin's directory without a manifest of this name. If a
+// file there has almost this name, the fix is to rename it.
 func MissingManifest(dir, name string) (fix string) {
 	entries, _ := os.ReadDir(dir) // a directory that cannot be read shows no misspelt file
 	for _, e := range entries {

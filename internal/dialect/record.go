@@ -14,8 +14,8 @@ const (
 	// FindingKey marks a record that is also a finding. A command that lists the findings leaves
 	// such records out, so that nothing is printed twice.
 	FindingKey = "finding"
-	// EachHookKey marks a record about a plugin that cannot be called at all, so that each of its
-	// hooks causes the same record. A command prints only the first one.
+	// EachHookKey marks a record about a plugin that cannot be called at all. Each of its hooks
+	// causes the same record, and a command prints only the first one.
 	EachHookKey = "each_hook"
 	// GrantKey marks a record about something that the sandbox refused. Its value is the capability
 	// that would have allowed it.

@@ -199,7 +199,7 @@ func (c *client) requiredPlugins(m *codehook.Moment) string {
 		if !c.mayRequirePlugins() {
 			return ""
 		}
-		return "the plugins of " + filepath.Join(c.dirs.Config, "config.toml") + ", some of which have to agree"
+		return "the plugins of " + filepath.Join(c.dirs.Config, "config.toml") + ", some of which may have to agree"
 	case err != nil:
 		return fmt.Sprintf("the plugins that have to agree, and the list of them cannot be read either: %v", err)
 	}

@@ -181,7 +181,7 @@ func Doubles(all []Installed) []Fault {
 	for _, agent := range codehook.Agents() {
 		user, project := there(agent, false), there(agent, true)
 		if user != nil && project != nil && !merges(agent, user, project) {
-			faults = append(faults, Fault{fmt.Sprintf("%s is installed for you (%s) and for this project (%s): plugins are called twice", agent, user.Place.Path(), project.Place.Path()),
+			faults = append(faults, Fault{fmt.Sprintf("Patchbay's hooks for %s are installed for you (%s) and for this project (%s): plugins are called twice", agent, user.Place.Path(), project.Place.Path()),
 				"`" + installCommand(project.Place) + " --uninstall`, or the same without --project"})
 		}
 	}

@@ -28,20 +28,20 @@ func shim(old []byte, p Program) ([]byte, error) {
 	if err := checkShim(old); err != nil {
 		return nil, err
 	}
-	waits, gates := make(map[string]int64), make(map[string][]hook.Point)
+	waits, refusable := make(map[string]int64), make(map[string][]hook.Point)
 	for _, spec := range codehook.Events(codehook.OpenCode) {
 		waits[spec.Name] = spec.Timeout.Milliseconds()
-		if slices.Contains(spec.Points, hook.ToolBefore) || slices.Contains(spec.Points, hook.TurnInput) {
-			gates[spec.Name] = spec.Points
+		if spec.Gates {
+			refusable[spec.Name] = spec.Points
 		}
 	}
 	text := shimText
 	for name, value := range map[string]any{
-		`"START"`:  append([]string{p.Path}, append(slices.Clone(p.Args), string(codehook.OpenCode))...),
-		`"WAITS"`:  waits,
-		`"GATES"`:  gates,
-		`"CLOSED"`: p.Closed,
-		`"CONFIG"`: p.Config,
+		`"START"`:     append([]string{p.Path}, append(slices.Clone(p.Args), string(codehook.OpenCode))...),
+		`"WAITS"`:     waits,
+		`"REFUSABLE"`: refusable,
+		`"CLOSED"`:    p.Closed,
+		`"CONFIG"`:    p.Config,
 	} {
 		written, err := json.Marshal(value)
 		if err != nil {

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 
 const start = "START" // the program and its arguments
 const waits = "WAITS" // hook or event → how long an answer may take, in milliseconds
-const gates = "GATES" // hook → the points at which something can be refused
+const refusable = "REFUSABLE" // hook whose event can be refused → its points
 const closed = "CLOSED" // the file that lists the plugins that must agree
 const config = "CONFIG" // the user's configuration
 
@@ -65,8 +65,9 @@ function ask(name, message) {
   })
 }
 
-// put changes a value of an object. A nested object is changed in place, not replaced. It uses only an object's
-// own properties. A model can send the name __proto__, which otherwise stands for the prototype of all objects.
+// put changes a value of an object. A nested object is changed in place, not replaced. put uses only
+// an object's own properties, because a model can send the name __proto__, which otherwise stands for the prototype of
+// all objects.
 function put(object, key, value) {
   const old = Object.hasOwn(object, key) ? object[key] : undefined
   if (Array.isArray(old) && Array.isArray(value)) {
@@ -96,7 +97,7 @@ function projectRoot(directory) {
 
 // mustAsk names the plugins that must agree at a hook; "": none must. It is called when Patchbay has not answered.
 function mustAsk(name, directory) {
-  const points = gates[name] ?? []
+  const points = refusable[name] ?? []
   if (points.length === 0) return ""
   try {
     const file = JSON.parse(readFileSync(closed, "utf8"))
@@ -104,7 +105,7 @@ function mustAsk(name, directory) {
     const by = file.projects?.[projectRoot(directory)] ?? file.points
     return [...new Set(points.flatMap((point) => by[point] ?? []))].join(", ")
   } catch (e) {
-    if (e.code === "ENOENT") return mayRequirePlugins() ? `the plugins of ${config}, some of which have to agree` : ""
+    if (e.code === "ENOENT") return mayRequirePlugins() ? `the plugins of ${config}, some of which may have to agree` : ""
     return `the plugins that have to agree, and the list of them cannot be read either: ${closed}: ${e.message}`
   }
 }
@@ -119,13 +120,22 @@ function mayRequirePlugins() {
   }
 }
 
+// refuse keeps a tool from running and a message from being sent. It replaces a result or a reply by the reason.
+function refuse(name, output, reason) {
+  if (name === "experimental.text.complete") return put(output, "text", reason)
+  if (name !== "tool.execute.after") throw new Error(reason)
+  if (Array.isArray(output.content)) return put(output, "content", [{ type: "text", text: reason }]) // the tool of an MCP server
+  put(output, "output", reason)
+  if (typeof output.metadata?.output === "string") put(output, "metadata", { ...output.metadata, output: reason }) // for the screen
+}
+
 async function handle(name, message, output, directory) {
   if (process.env.PATCHBAY_HOOK === "off") return
   let reply = await ask(name, message)
-  if (reply.failed && gates[name]) reply = await ask(name, message) // the program may have been replaced
+  if (reply.failed && refusable[name]) reply = await ask(name, message) // the program may have been replaced
   if (reply.failed) {
     const plugins = mustAsk(name, directory)
-    if (plugins) throw new Error(`Patchbay could not ask ${plugins} (${reply.failed}). ${wayOut}`)
+    if (plugins) return refuse(name, output, `Patchbay could not ask ${plugins} (${reply.failed}). ${wayOut}`)
     console.error(`patchbay: ${name}: ${reply.failed}. ${wayOut}`)
     return
   }

@@ -12,7 +12,7 @@ import (
 )
 
 // driver calls the plugin's hooks as OpenCode does. For each call it prints the arguments after
-// the hook, or its error.
+// the hook, or its error. Then it prints two results and a reply after their hooks.
 const driver = `
 import { Patchbay } from "./patchbay.mjs"
 const hooks = await Patchbay({ directory: process.argv[2] })
@@ -26,6 +26,14 @@ for (const command of process.argv.slice(3)) {
   } catch (e) {
     show({ thrown: e.message })
   }
+}
+for (const [hook, output] of [
+  ["tool.execute.after", { title: "t", output: "secret", metadata: { output: "secret", n: 1 } }],
+  ["tool.execute.after", { content: [{ type: "text", text: "secret" }, { type: "text", text: "more" }] }],
+  ["experimental.text.complete", { text: "secret" }],
+]) {
+  await hooks[hook]({ tool: "bash", sessionID: "s", callID: "c" }, output)
+  show(output)
 }
 await hooks.dispose()
 `
@@ -60,7 +68,7 @@ func drive(t *testing.T, p Program, dir string, commands ...string) (lines []str
 	writeProgram(t, filepath.Join(at, "patchbay.mjs"), change.New)
 	writeProgram(t, filepath.Join(at, "driver.mjs"), driver)
 	cmd := exec.Command("node", append([]string{filepath.Join(at, "driver.mjs"), dir}, commands...)...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = t.Output()
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +139,13 @@ func TestOpenCodeWithoutPatchbay(t *testing.T) {
 			t.Errorf("%s: got %s", tc.rule, got)
 		}
 	}
-	if got := drive(t, Program{Path: gone, Closed: none, Config: config}, "/p", "die"); !strings.Contains(got[0], "some of which have to agree") {
-		t.Errorf("no list, and the configuration may require a plugin: got %s", got)
+	got := drive(t, Program{Path: gone, Closed: none, Config: config}, "/p", "die")
+	for i, line := range got {
+		if !strings.Contains(line, "some of which may have to agree") || strings.Contains(line, "secret") || strings.Contains(line, "thrown") != (i == 0) {
+			t.Errorf("no list, and the configuration may require a plugin: got %s", line)
+		}
+	}
+	if len(got) != 4 || !strings.Contains(got[1], `"n":1`) || !strings.Contains(got[2], `{"content":[{"type":"text","text":"Patchbay could not ask`) {
+		t.Errorf("a result or a reply is replaced by the reason: got %s", got)
 	}
 }

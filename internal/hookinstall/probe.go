@@ -38,9 +38,9 @@ type Proof struct {
 	Fault *Fault        `json:"-"` // nil: the agent gets a valid answer
 }
 
-// Probe sends an event before a tool call to an installed program, as the agent would. The call is
-// a command that prints one word, which no plugin has a reason to refuse. Plugins are called, and
-// can see by the id that the session is Patchbay's own.
+// Probe sends an installed program the event that precedes a tool call, as the agent would. The
+// tool call runs a command that prints one word, and no plugin has a reason to refuse it. Plugins
+// are called, and can see by the id that the session is Patchbay's own.
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {
@@ -61,7 +61,7 @@ func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	}
 	if err != nil {
 		proof.Fault = &Fault{fmt.Sprintf("%s: %v", strings.Join(entry.Started, " "), err),
-			"run the command by hand to see its output; `" + installCommand(in.Place) + " --uninstall` removes it"}
+			"run the command by hand to see its output; `" + installCommand(in.Place) + " --uninstall` removes Patchbay's entries"}
 	}
 	return proof
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // Limits of a project's plugins. They are copied before the user is asked whether to trust them. If
-// the project has a record, they are hashed at each start.
+// the project has a record, a host hashes them when it opens, and again when they or the record
+// change.
 const (
 	mostFiles = 2000
 	mostBytes = 64 << 20
