@@ -147,7 +147,7 @@ func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, 
 // reloads it.
 func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
 	if e.forHooks && e.hosts.filesChanged(e.Dirs.ConfigFile, e.Dirs.SecretsFile) {
-		_ = e.Reload(ctx) // Reload logs its error, and changes nothing if it fails
+		e.reloadFor(ctx, host)
 		return
 	}
 	if err := host.Refresh(ctx); err != nil && !errors.Is(err, pluginhost.ErrClosed) {

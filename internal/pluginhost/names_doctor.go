@@ -213,8 +213,7 @@ func (h *Host) warnOfNames(r *roster) {
 
 // warnOfTable logs a problem of the configuration, once.
 func (h *Host) warnOfTable(p config.Problem, more ...any) {
-	if !h.warned[p.Message] {
-		h.warned[p.Message] = true
+	if h.warned.first(p.Message) {
 		h.setup().Logger.Warn(p.Message, append([]any{"file", p.File, "line", p.Line, "fix", p.Fix}, more...)...)
 	}
 }

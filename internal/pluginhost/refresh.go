@@ -90,6 +90,8 @@ func (h *Host) replaceRoster(ctx context.Context, dialects []string, again bool)
 	if !again && h.plugins.Load() != nil && slices.Equal(now.entries, before.entries) && slices.Equal(now.names, before.names) {
 		return nil // no plugin was added, removed or changed
 	}
+	ctx, end := h.life(ctx)
+	defer end()
 	h.start(ctx, now)
 	if again {
 		h.keepWorking(before, now)
@@ -100,6 +102,9 @@ func (h *Host) replaceRoster(ctx context.Context, dialects []string, again bool)
 		err = h.wire(now)
 	}
 	if err != nil {
+		if h.isClosed() {
+			err = ErrClosed
+		}
 		return errors.Join(err, h.closeMissing(now, before))
 	}
 	h.warnOfNames(now)
