@@ -3,8 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -128,7 +130,12 @@ func TestTheDaemonEndsWhilePluginsStart(t *testing.T) {
 	t.Run("of another project", func(t *testing.T) {
 		h := newTestHome(t)
 		h.write(".config/patchbay/config.toml", h.slowServer())
-		c := h.open("")
+		o, log := h.options(), new(plugtest.Log)
+		o.Host.Logger = slog.New(slog.NewTextHandler(log, nil))
+		c, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		slow, opened := repository(t, "slow"), make(chan error, 1)
 		go func() {
 			_, _, err := c.projects.in(context.Background(), slow)
@@ -138,6 +145,9 @@ func TestTheDaemonEndsWhilePluginsStart(t *testing.T) {
 		h.close(c)
 		if err := <-opened; !errors.Is(err, errProjectsClosed) {
 			t.Errorf("the caller that waits for the plugins got %v", err)
+		}
+		if strings.Contains(log.String(), "canceled") {
+			t.Errorf("warnings about plugins that were given up: %s", log)
 		}
 	})
 	t.Run("in a reload", func(t *testing.T) {

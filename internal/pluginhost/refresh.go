@@ -93,12 +93,12 @@ func (h *Host) replaceRoster(ctx context.Context, dialects []string, again bool)
 	ctx, end := h.life(ctx)
 	defer end()
 	h.start(ctx, now)
-	if again {
-		h.keepWorking(before, now)
-	} else {
-		now.kept = before.stillKept(now)
-	}
 	if err = ctx.Err(); err == nil { // a plugin that did not start because ctx ended must not be listed as broken
+		if again {
+			h.keepWorking(before, now)
+		} else {
+			now.kept = before.stillKept(now)
+		}
 		err = h.wire(now)
 	}
 	if err != nil {
