@@ -58,7 +58,7 @@ type Core struct {
 	Journal  *journal.Journal
 	Jobs     *Jobs
 
-	options Options                          // the options of Open
+	options atomic.Pointer[Options]          // the options of Open; replaced by [Core.UseModel]
 	opened  *config.Config                   // the configuration that Open read: engine and server keep it
 	files   atomic.Pointer[pluginhost.Files] // replaced by [Core.Reload]
 	model   atomic.Pointer[model.Model]      // replaced by [Core.Reload] and [Core.UseModel]
@@ -113,7 +113,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return &ModelError{err}
 	}
-	c.options = o
+	given := o
+	c.options.Store(&given)
 	c.model.Store(&m)
 	if err := c.openEngine(ctx); err != nil {
 		return err

@@ -60,7 +60,6 @@ func TestAnEventDoesNotWaitForOtherProjects(t *testing.T) {
 		h = newTestHome(t)
 		c = h.open("")
 		c.forHooks = true
-		c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile)
 		return h, c, func(dir string) {
 			t.Helper()
 			h.answer(c, hookRequest("UserPromptSubmit", map[string]any{"session_id": "s", "cwd": dir, "prompt": "hello"}))
@@ -172,7 +171,6 @@ func TestAReloadOutlivesItsEvent(t *testing.T) {
 	h := newTestHome(t)
 	c := h.open("")
 	c.forHooks = true
-	c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile)
 	slow := repository(t, "slow")
 	host := h.openAll(c, slow)[0]
 	h.write(".config/patchbay/config.toml", h.slowServer())

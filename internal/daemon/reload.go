@@ -85,7 +85,7 @@ func (c *Core) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.openModel(c.options, files.Config, files.Secrets)
+	m, err := c.openModel(*c.options.Load(), files.Config, files.Secrets)
 	if err != nil {
 		return &ModelError{err}
 	}
