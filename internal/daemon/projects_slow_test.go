@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
@@ -163,6 +164,31 @@ func TestTheDaemonEndsWhilePluginsStart(t *testing.T) {
 			t.Errorf("the reload: %v", err)
 		}
 	})
+}
+
+// TestAChangeWhileTheDaemonEnds: a change of the configuration stays, although the daemon does not
+// wait until a new plugin has started.
+func TestAChangeWhileTheDaemonEnds(t *testing.T) {
+	h := newTestHome(t)
+	h.home = filepath.Join(h.home, "slow")
+	file := h.write(".config/patchbay/config.toml", h.slowServer()+"[plugins.server]\nenabled = false\n")
+	c := h.open("")
+	changed := make(chan error, 1)
+	go func() {
+		r, err := configuration{c}.Change(context.Background(), httpapi.ConfigRequest{Changes: []httpapi.ConfigChange{{Set: "enabled", Plugin: "server", Value: []byte("true")}}})
+		if err == nil && !r.Applied {
+			err = errors.New("not applied")
+		}
+		changed <- err
+	}()
+	begun(t, h.home)
+	h.close(c)
+	if err := <-changed; err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "enabled = true") {
+		t.Errorf("the file: %s, %v", text, err)
+	}
 }
 
 // TestAReloadOutlivesItsEvent: an agent that stops waiting does not keep the plugins from getting

@@ -17,7 +17,7 @@ import (
 // logged, and the doctor and the health show it until the next reload. Changed settings that need a
 // restart of the process are a finding too.
 //
-// If ctx ends, because the process ends, nothing is reported.
+// If ctx ends or the core is closed, because the process ends, nothing is reported.
 func (c *Core) Reload(ctx context.Context) error {
 	return c.reloadTelling(ctx, func(*pluginhost.Host) {})
 }
@@ -41,7 +41,7 @@ func (c *Core) reloadOwn(ctx context.Context) error {
 	c.faults.reloading.Lock()
 	defer c.faults.reloading.Unlock()
 	if err := c.reload(ctx); err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, pluginhost.ErrClosed) {
 			c.faults.set(reloadFindings(err), err)
 			c.log.Error("nothing was reloaded: everything stays as it was", "err", err)
 		}
