@@ -12,6 +12,7 @@ func TestWithArguments(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"cmd":"\u0072m -rf \/","in":{"\u0061":"\u003c"}}`: `{"cmd":"rm -rf /","in":{"a":"<"}}`,
 		`"{\"cmd\":\"\\u0072m\"}"`:                          `{"cmd":"rm"}`,
+		`{"text":"\u0072\ud83d"}`:                           `{"text":"r\ud83d"}`,
 		`{"cmd":"a","cmd":"b"}`:                             `{"cmd":"b"}`,
 		`null`:                                              `{}`,
 	} {

@@ -84,3 +84,17 @@ func BenchmarkStdValid300(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRequote reads a file's text, with an escape in each line, and an event with few escapes.
+func BenchmarkRequote(b *testing.B) {
+	lines := rawjson.String(strings.Repeat("the quick brown fox jumps over the lazy dog\n", 1<<10))
+	for name, doc := range map[string][]byte{"Lines": lines, "Event": []byte(event300)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(doc)))
+			b.ReportAllocs()
+			for b.Loop() {
+				rawjson.Requote(doc)
+			}
+		})
+	}
+}

@@ -7,11 +7,13 @@
 //
 // All functions share the same steps:
 //
-//	Check, Skip, Compact, Clean, Requote   one value
+//	Check, Skip, Compact, Clean            one value
 //	Outline.ParseForeign                   an object that a Cursor passed over: no scan
 //	Parse, ParseForeign ─ Cursor.Next      the fields of one object
 //	   └─ scanner.span                     one value, without recursion; records what it needs (Span)
 //	        └─ skipString ─ skipRest       to the end of a string, many bytes at a time
+//
+// Requote and Half look only at escapes.
 //
 // skip.go is the grammar, words.go the search in strings (string_amd64.go the same with vector
 // instructions), object.go and cursor.go the top level of objects, string.go single strings.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"regexp"
 	"testing"
 	"unicode/utf8"
 
@@ -137,6 +138,28 @@ func FuzzAppendString(tf *testing.F) {
 		}
 		if got, ok := rawjson.Unquote(doc); !ok || got != want {
 			t.Fatalf("String(%q) = %s, which reads back as %q", data, doc, got)
+		}
+	})
+}
+
+// FuzzRequote: the value stays the same, no escape in it is needless, and half a surrogate pair is
+// still there.
+func FuzzRequote(tf *testing.F) {
+	f := variants.Of(tf)
+	seed(f)
+	f.Add([]byte(`["\u0072m\/","\u0022\u005c\u000A\u2028\u007f","\ud83d\ude00\uD83D\ud83d","\\u0072",1e400]`))
+	needless := regexp.MustCompile(`^(\\\\|\\[^u/]|\\u00[01][0-9a-f]|\\u202[89]|\\u[dD][89a-fA-F]..|[^\\])*$`)
+	surrogate := regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if data = rawjson.Clean(data); rawjson.Check(data) != nil {
+			return
+		}
+		got := rawjson.Requote(data)
+		if !sameValue(got, data) || !needless.Match(got) {
+			t.Fatalf("Requote(%s) = %s", data, got)
+		}
+		if half := rawjson.Half(data); !bytes.Equal(rawjson.Half(got), half) || half != nil != surrogate.Match(bytes.ReplaceAll(got, []byte(`\\`), nil)) {
+			t.Fatalf("Half(%s) = %s, and %s after Requote(%s)", data, half, rawjson.Half(got), got)
 		}
 	})
 }

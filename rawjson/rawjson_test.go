@@ -228,10 +228,12 @@ func TestRequote(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"cmd":"\u0072m -rf \/","\u0061":["\u003c","é","\u00e9"],"n":1.50}`: `{"cmd":"rm -rf /","a":["<","é","é"],"n":1.50}`,
 		`"\"\\\n\u000a\u0000\u2028\ud83d\ude00"`:                             `"\"\\\n\n\u0000\u2028😀"`,
-		`"\ud800"`:                                                           "\"\uFFFD\"",
-		`{"a":[{}]}`:                                                         `{"a":[{}]}`,
-		`true`:                                                               `true`,
-		`"\`:                                                                 `"\`,
+		`"\u0072\ud800\u0072"`:                                               `"r\ud800r"`,
+		`["\uDC00\ud83d","\ud83d\ud83d\ude00","\ud83d\u005cude00","\ufffd"]`: `["\uDC00\ud83d","\ud83d😀","\ud83d\\ude00","�"]`,
+		`"\\u0072\u001F"`: `"\\u0072\u001f"`,
+		`{"a":[{}]}`:      `{"a":[{}]}`,
+		`true`:            `true`,
+		`"\`:              `"\`,
 	} {
 		if got := string(rawjson.Requote([]byte(in))); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)

@@ -227,6 +227,7 @@ func TestRewrittenInput(t *testing.T) {
 		{"an argument of ours is added", `{"command":"ls"}`, `{"cmd":"ls","timeout":2}`, `{"command":"ls","timeout":2000}`},
 		{"an unknown argument is added", `{"command":"ls"}`, `{"cmd":"ls","other":[1]}`, `{"command":"ls","other":[1]}`},
 		{"the agent's own field is changed", `{"command":"ls","description":"d"}`, `{"cmd":"ls","description":"e"}`, `{"command":"ls","description":"e"}`},
+		{"half a surrogate pair stays", `{"command":"ls","description":"\u0064\ud83d"}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d\ud83d"}`},
 		{"a field with the name of one of ours", `{"command":"ls","cmd":"hidden"}`, `{"cmd":"pwd"}`, `{"command":"pwd","cmd":"hidden"}`},
 	} {
 		data := fmt.Sprintf(`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":%s}`, c.input)

@@ -44,7 +44,7 @@ func (c configuration) Change(ctx context.Context, r httpapi.ConfigRequest) (htt
 }
 
 // apply writes the file and reloads. If the reload fails, apply restores the file and reloads once
-// more.
+// more. If the daemon ends meanwhile, the change stays: the next daemon reads it.
 func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigChange, base string) (*pluginhost.ConfigEdit, error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -53,7 +53,7 @@ func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigCha
 		return edit, err
 	}
 	err = c.Reload(ctx)
-	if err == nil {
+	if err == nil || errors.Is(err, pluginhost.ErrClosed) {
 		return edit, nil
 	}
 	if undo := edit.Undo(); undo != nil {

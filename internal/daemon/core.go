@@ -58,10 +58,10 @@ type Core struct {
 	Journal  *journal.Journal
 	Jobs     *Jobs
 
-	options Options                       // the options of Open
-	opened  *config.Config                // the configuration that Open read: engine and server keep it
-	config  atomic.Pointer[config.Config] // replaced by [Core.Reload]
-	model   atomic.Pointer[model.Model]   // replaced by [Core.Reload] and [Core.UseModel]
+	options atomic.Pointer[Options]          // the options of Open; replaced by [Core.UseModel]
+	opened  *config.Config                   // the configuration that Open read: engine and server keep it
+	files   atomic.Pointer[pluginhost.Files] // replaced by [Core.Reload]
+	model   atomic.Pointer[model.Model]      // replaced by [Core.Reload] and [Core.UseModel]
 	faults  faults
 
 	// The secrets that must not be stored: those of the files, and those of the host as soon as it
@@ -113,7 +113,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return &ModelError{err}
 	}
-	c.options = o
+	given := o
+	c.options.Store(&given)
 	c.model.Store(&m)
 	if err := c.openEngine(ctx); err != nil {
 		return err
@@ -177,13 +178,18 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 	dirs, files, environ := c.Dirs, o.Host.Files, o.Host.Environ
 	ofFiles := sync.OnceValue(func() *pluginhost.Hidden { return pluginhost.HiddenIn(dirs, files, environ) })
 	c.hidden.Store(&ofFiles)
-	c.config.Store(o.Host.Files.Config)
+	c.files.Store(o.Host.Files)
 	c.opened = o.Host.Files.Config
 	return o.Host.Files.Secrets, nil
 }
 
 // Config returns the configuration that was last read. It is nil before the core is open.
-func (c *Core) Config() *config.Config { return c.config.Load() }
+func (c *Core) Config() *config.Config {
+	if files := c.files.Load(); files != nil {
+		return files.Config
+	}
+	return nil
+}
 
 // Model returns the model that answers.
 func (c *Core) Model() model.Model { return *c.model.Load() }

@@ -146,8 +146,8 @@ func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, 
 // started also reads its files again if they have changed, because no user knows of this daemon and
 // reloads it.
 func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
-	if e.forHooks && e.hosts.filesChanged(e.Dirs.ConfigFile, e.Dirs.SecretsFile) {
-		_ = e.Reload(ctx) // Reload logs its error, and changes nothing if it fails
+	if e.forHooks && e.hosts.filesChanged(e.files.Load().Stamp, pluginhost.StampOf(e.Dirs)) {
+		e.reloadFor(ctx, host)
 		return
 	}
 	if err := host.Refresh(ctx); err != nil && !errors.Is(err, pluginhost.ErrClosed) {

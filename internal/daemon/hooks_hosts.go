@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ type hostState struct {
 	turns   map[string]*hostTurn
 	doubles map[string][]sighting
 	records map[string]bool // sessions that are stored; true: with a title
-	files   string          // size, time and mode of the configuration files when they were last read; "": not yet
+	files   string          // the state of the configuration files at the last event that could have them read
 }
 
 // A hostTurn is a turn of another agent: from the user's message to the end of the answer.
@@ -150,20 +149,12 @@ func (s *hostState) markStored(sessionID string, titled bool) bool {
 	return !known
 }
 
-// filesChanged reports whether one of the files has changed since the last call. The first call
-// returns false.
-func (s *hostState) filesChanged(paths ...string) bool {
-	now := "files"
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			now += fmt.Sprintf(" %d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
-		} else {
-			now += " none"
-		}
-	}
+// filesChanged reports whether the state of the configuration files is neither the one in force nor
+// the one that filesChanged was last called with.
+func (s *hostState) filesChanged(inForce, now string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := s.files != "" && s.files != now
+	changed := now != inForce && now != s.files
 	s.files = now
 	return changed
 }

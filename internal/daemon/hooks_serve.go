@@ -43,7 +43,6 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 		}
 	}
 	c.forHooks = true
-	c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile) // remember the files as they are now
 	c.WriteClosed()
 	at, err := c.claim(ctx, o.Socket, false)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/hookclient"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
@@ -313,6 +314,26 @@ func (h testHome) serveHooks(version string, idle time.Duration) *hookServed {
 		h.t.Fatalf("serve hooks: %v", err)
 	}
 	return s
+}
+
+// TestFilesThatChangeBeforeADaemonServes: its first event reads them again.
+func TestFilesThatChangeBeforeADaemonServes(t *testing.T) {
+	h := newTestHome(t)
+	h.script("where", where)
+	c := h.open("")
+	h.write(".config/patchbay/config.toml", "[plugins.where]\nenabled = false\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- c.ServeHooks(ctx, HookOptions{Ready: func(Addresses) { close(ready) }}) }()
+	<-ready
+	h.answer(c, hookRequest("UserPromptSubmit", map[string]any{"session_id": "s", "cwd": h.home, "prompt": "hello"}))
+	if p := c.Host.Plugins()[0]; p.State != dialect.Disabled {
+		t.Errorf("the plugin is %s", p.State)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // over waits until the daemon has ended.

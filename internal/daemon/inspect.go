@@ -54,7 +54,7 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 	}
 	d := Diagnosis{OK: true, Findings: []pluginhost.Finding{}} // encoded as a list also if it is empty
 	d.Findings = append(d.Findings, slices.Concat(i.faults.list(), i.projects.findings(), jobs,
-		HookFindings(i.Dirs.Home, i.Host.Project(), dialect.Env{Vars: i.options.Host.Environ}.Get), engineFindings(i.Engine))...)
+		HookFindings(i.Dirs.Home, i.Host.Project(), dialect.Env{Vars: i.options.Load().Host.Environ}.Get), engineFindings(i.Engine))...)
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != pluginhost.SeverityError
 	}

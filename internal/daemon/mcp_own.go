@@ -3,11 +3,11 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
@@ -16,7 +16,14 @@ import (
 )
 
 // ownServers is the directory, below the state directory, in which each running `patchbay mcp` has
-// a file. The server keeps the file locked, so that the file of a dead one is recognised.
+// a file. The rules for these files:
+//
+//   - No two servers have the same name for their file, also if they have the same pid in two
+//     containers: a name is never used again, so a path always means the same file.
+//   - The server locks its file for itself, as long as it lives. Then it checks that the file still
+//     has its name, which a process may have removed before that; if not, it makes another one.
+//   - A process that looks for servers shares the lock, so that it is not taken for a server by
+//     others that look. If it gets the lock, the server is dead, and it removes the file.
 const ownServers = "mcp"
 
 // The words in the name of such a file that say what the server offers.
@@ -25,8 +32,9 @@ const (
 	wordMethods = "methods"
 )
 
-// announceWait is how long [Core.AnnounceMCP] waits for a process that looks at its file.
-const announceWait = time.Second
+// announceTries is how many files [Core.AnnounceMCP] makes, at most, if each is removed before it
+// is locked. A second one is hardly ever needed.
+const announceTries = 100
 
 // AnnounceMCP tells the hooks of other agents that this process serves an MCP client, until end is
 // called. For a tool of our own server these hooks call no plugins, because the server calls them.
@@ -42,15 +50,36 @@ func (c *Core) AnnounceMCP(o MCPOptions) (end func(), err error) {
 	if o.Methods {
 		words = append(words, wordMethods)
 	}
-	path := filepath.Join(dir, strings.Join(words, "."))
-	f, err := filelock.OpenWithin(path, announceWait)
+	f, err := makeLocked(dir, strings.Join(words, ".")+".*")
 	if err != nil {
 		return nil, err
 	}
 	return func() {
-		_ = os.Remove(path) // an unlocked file that is left does not count
+		_ = os.Remove(f.Name()) // an unlocked file that is left does not count
 		_ = f.Close()
 	}, nil
+}
+
+// makeLocked makes a file with a new name and locks it.
+func makeLocked(dir, pattern string) (*os.File, error) {
+	for range announceTries {
+		f, err := os.CreateTemp(dir, pattern)
+		if err != nil {
+			return nil, err
+		}
+		err = filelock.Try(f)
+		if err == nil {
+			_, err = os.Lstat(f.Name())
+		}
+		if err == nil {
+			return f, nil
+		}
+		_ = f.Close()
+		if !errors.Is(err, filelock.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(err, os.Remove(f.Name()))
+		}
+	}
+	return nil, fmt.Errorf("%s: another process removes every new file", dir)
 }
 
 // ownServer returns what our own MCP servers offer, all together. running is false if there is none
@@ -65,7 +94,10 @@ func (c *Core) ownServer() (o MCPOptions, running bool) {
 		return o, running // no server was ever started
 	}
 	for _, file := range files {
-		f, err := filelock.Open(filepath.Join(dir, file.Name()))
+		if !file.Type().IsRegular() {
+			continue
+		}
+		f, err := filelock.Share(filepath.Join(dir, file.Name()))
 		switch {
 		case err == nil:
 			_ = os.Remove(f.Name()) // its server is dead

@@ -22,7 +22,7 @@ func (c *Core) UseModel(name string) error {
 	if err != nil {
 		return err
 	}
-	o := c.options
+	o := *c.options.Load()
 	o.Model, o.NoModel = name, false
 	if provider != model.ProviderOffline {
 		o.Script = ""
@@ -31,7 +31,7 @@ func (c *Core) UseModel(name string) error {
 	if err != nil {
 		return &ModelError{err}
 	}
-	c.options = o // a reload uses it too
+	c.options.Store(&o) // a reload uses it too
 	c.model.Store(&m)
 	return nil
 }
@@ -52,7 +52,7 @@ func ExamineModel(dirs config.Dirs, environ []string) error {
 // ChosenModel reports whether a model was chosen: on the command line, in the environment or in the
 // configuration.
 func (c *Core) ChosenModel() bool {
-	o, m := c.options, c.Config().Model
+	o, m := c.options.Load(), c.Config().Model
 	return o.Model != "" || o.Script != "" || c.getenv("PATCHBAY_MODEL") != "" || m.Provider != "" || m.Script != ""
 }
 
@@ -63,4 +63,6 @@ func (c *Core) Suggest() (variable, name string) {
 }
 
 // getenv reads the environment that was given to Open.
-func (c *Core) getenv(name string) string { return dialect.Env{Vars: c.options.Host.Environ}.Get(name) }
+func (c *Core) getenv(name string) string {
+	return dialect.Env{Vars: c.options.Load().Host.Environ}.Get(name)
+}

@@ -31,7 +31,15 @@ func TestUseModel(t *testing.T) {
 	if info := c.Model().Info(); info.Provider != "openai" || info.Name != "m" {
 		t.Errorf("%+v", info)
 	}
+	turns := make(chan struct{})
+	go func() { // what a turn reads while the user chooses a model; the race detector would report it
+		defer close(turns)
+		for range 100 {
+			c.Instructions(h.home)
+		}
+	}()
 	if err := c.UseModel("offline"); err != nil || !c.Model().Info().Offline {
 		t.Errorf("%v, %+v", err, c.Model().Info())
 	}
+	<-turns
 }

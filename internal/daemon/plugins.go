@@ -53,7 +53,7 @@ func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting
 
 // reconfigureElsewhere gives a plugin its new config in the other projects where it runs.
 func (p plugins) reconfigureElsewhere(ctx context.Context, name string) {
-	p.projects.each("configuration", func(host *pluginhost.Host) error {
+	p.projects.each(ctx, "configuration", func(ctx context.Context, host *pluginhost.Host) error {
 		_, err := host.Reconfigure(ctx, name)
 		return err
 	})
@@ -83,7 +83,7 @@ func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
 func (p plugins) Restart(ctx context.Context, name string) error {
 	err := p.Host.Restart(ctx, name)
 	if err == nil {
-		p.projects.each("restart", func(host *pluginhost.Host) error { return host.Restart(ctx, name) })
+		p.projects.each(ctx, "restart", func(ctx context.Context, host *pluginhost.Host) error { return host.Restart(ctx, name) })
 	}
 	return repairError(err)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -35,7 +34,9 @@ type projects struct {
 	freed  chan struct{} // closed and replaced when no caller uses a set any more, or one could not be opened
 	closed bool
 
-	ending sync.WaitGroup // sets that are being closed
+	life context.Context // ends when the sets are closed
+	die  context.CancelFunc
+	busy sync.WaitGroup // sets that are being opened or closed, and the work of run
 }
 
 // A project is a set of plugins that work in one directory. The lock of projects protects its
@@ -46,14 +47,22 @@ type project struct {
 	ready chan struct{} // closed when host and err are set
 	host  *pluginhost.Host
 	err   error
+	later []update // to be made before it is ready, in this order
 	users int
 	used  time.Time // when users became zero
 	timer *time.Timer
 }
 
+// An update changes a set of plugins. Its name is for the log.
+type update struct {
+	name string
+	make func(context.Context, *pluginhost.Host) error
+}
+
 func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
+	life, die := context.WithCancel(context.Background())
 	return &projects{own: own, log: log, idle: projectIdle, most: mostProjects - 1, changed: func() {},
-		sets: make(map[string]*project), freed: make(chan struct{})}
+		sets: make(map[string]*project), freed: make(chan struct{}), life: life, die: die}
 }
 
 // errProjectsClosed is returned for work that begins while the daemon ends.
@@ -104,7 +113,7 @@ func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, d
 // many projects are in use, it waits.
 func (p *projects) take(ctx context.Context, root string, at os.FileInfo) (*project, error) {
 	for {
-		one, freed, err := p.try(ctx, root, at)
+		one, freed, err := p.try(root, at)
 		if one != nil || err != nil {
 			return one, err
 		}
@@ -118,7 +127,7 @@ func (p *projects) take(ctx context.Context, root string, at os.FileInfo) (*proj
 }
 
 // try is take without waiting. It returns neither a project nor an error if there is no free place.
-func (p *projects) try(ctx context.Context, root string, at os.FileInfo) (*project, <-chan struct{}, error) {
+func (p *projects) try(root string, at os.FileInfo) (*project, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -135,7 +144,7 @@ func (p *projects) try(ctx context.Context, root string, at os.FileInfo) (*proje
 		}
 		one = &project{root: root, dir: at, ready: make(chan struct{})}
 		p.sets[root] = one
-		go p.open(context.WithoutCancel(ctx), one) // others may wait for it after this caller has gone
+		p.busy.Go(func() { p.open(p.life, one) }) // others may wait for it after this caller has gone
 	}
 	one.users++
 	if one.timer != nil {
@@ -150,11 +159,22 @@ func (p *projects) open(ctx context.Context, one *project) {
 	host, err := p.own.In(ctx, one.root)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for err == nil && len(one.later) > 0 {
+		u := one.later[0]
+		one.later = one.later[1:]
+		p.mu.Unlock()
+		p.update(ctx, one.root, host, u)
+		p.mu.Lock()
+	}
 	defer close(one.ready)
 	one.host, one.err = host, err
 	defer p.changed()
 	if err == nil {
 		p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began))
+		return
+	}
+	if p.closed {
+		one.err = errProjectsClosed
 		return
 	}
 	p.log.Warn("cannot start the plugins of a project", "project", one.root, "err", err)
@@ -179,7 +199,7 @@ func (p *projects) leave(one *project) {
 		return
 	}
 	if p.sets[one.root] != one {
-		p.ending.Go(func() { p.end(one) })
+		p.busy.Go(func() { p.end(one) })
 		return
 	}
 	one.used = time.Now()
@@ -204,7 +224,7 @@ func (p *projects) remove(one *project) {
 		one.timer.Stop()
 	}
 	if one.users == 0 {
-		p.ending.Go(func() { p.end(one) })
+		p.busy.Go(func() { p.end(one) })
 	}
 }
 
@@ -250,40 +270,55 @@ func (p *projects) hosts() []*pluginhost.Host {
 	return hosts
 }
 
-// each calls do with the plugins of every project but the daemon's own, all at once, because one of
-// them may have to wait for a long call. It waits for plugins that are being opened, because these
-// got the old settings. It logs an error, which leaves these plugins as they were.
-func (p *projects) each(what string, do func(*pluginhost.Host) error) {
-	p.mu.Lock()
-	sets := slices.Collect(maps.Values(p.sets))
-	p.mu.Unlock()
+// each updates the plugins of every project but the daemon's own, all at once, because one of them
+// may have to wait for a long call. Plugins that are being opened got the old settings: they are
+// updated before their first caller gets them, and each does not wait for that.
+func (p *projects) each(ctx context.Context, name string, do func(context.Context, *pluginhost.Host) error) {
+	u := update{name, do}
 	var all sync.WaitGroup
-	for _, one := range sets {
-		all.Go(func() {
-			if <-one.ready; one.host == nil {
-				return
-			}
-			if err := do(one.host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
-				p.log.Warn("cannot update the plugins of a project", "project", one.root, "at", what, "err", err)
-			}
-		})
+	p.mu.Lock()
+	for _, one := range p.sets {
+		if one.host == nil {
+			one.later = append(one.later, u)
+			continue
+		}
+		all.Go(func() { p.update(ctx, one.root, one.host, u) })
 	}
+	p.mu.Unlock()
 	all.Wait()
 }
 
-// close closes all plugins but the daemon's own. Turns have ended by then or have been given up.
+// update updates the plugins of a project. It logs an error, which leaves them as they were.
+func (p *projects) update(ctx context.Context, root string, host *pluginhost.Host, u update) {
+	if err := u.make(ctx, host); err != nil && ctx.Err() == nil && !errors.Is(err, pluginhost.ErrClosed) {
+		p.log.Warn("cannot update the plugins of a project", "project", root, "at", u.name, "err", err)
+	}
+}
+
+// run runs do on its own goroutine, until the plugins are closed.
+func (p *projects) run(do func(context.Context)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.busy.Go(func() { do(p.life) })
+	}
+}
+
+// close closes all plugins but the daemon's own. Turns have ended by then or have been given up. It
+// does not wait until plugins that are being opened are ready.
 func (p *projects) close() {
 	p.mu.Lock()
 	p.closed = true
+	p.die()
 	for _, one := range p.sets {
 		if one.timer != nil {
 			one.timer.Stop()
 		}
-		p.ending.Go(func() { p.end(one) })
+		p.busy.Go(func() { p.end(one) })
 	}
 	p.sets = nil
 	p.mu.Unlock()
-	p.ending.Wait()
+	p.busy.Wait()
 }
 
 // findings lists the problems of the daemon's own plugins, and the further problems of those in

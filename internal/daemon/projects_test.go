@@ -230,7 +230,7 @@ func TestAPlaceThatBecomesFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, freed, err := p.try(t.Context(), b, at)
+	_, freed, err := p.try(b, at)
 	if err != nil || freed == nil {
 		t.Fatalf("a second project beside one that is being opened: %v", err)
 	}

@@ -16,21 +16,63 @@ import (
 // lose no event; see [pluginhost.Host.Reload]. If a file is wrong, nothing changes: the error is
 // logged, and the doctor and the health show it until the next reload. Changed settings that need a
 // restart of the process are a finding too.
+//
+// If ctx ends or the core is closed, because the process ends, nothing is reported.
 func (c *Core) Reload(ctx context.Context) error {
+	return c.reloadTelling(ctx, func(*pluginhost.Host) {})
+}
+
+// reloadTelling is Reload. It calls reloaded with each set of plugins that has the new settings.
+func (c *Core) reloadTelling(ctx context.Context, reloaded func(*pluginhost.Host)) error {
+	if err := c.reloadOwn(ctx); err != nil {
+		return err
+	}
+	reloaded(c.Host)
+	c.projects.each(ctx, "reload", func(ctx context.Context, host *pluginhost.Host) error {
+		defer reloaded(host)
+		return host.Reload(ctx, c.files.Load)
+	})
+	c.log.Info("everything was reloaded", "plugins", len(c.Host.Plugins()))
+	return nil
+}
+
+// reloadOwn reloads everything but the plugins in other projects, and keeps the result as c.faults.
+func (c *Core) reloadOwn(ctx context.Context) error {
 	c.faults.reloading.Lock()
 	defer c.faults.reloading.Unlock()
 	if err := c.reload(ctx); err != nil {
-		c.faults.set(reloadFindings(err), err)
-		c.log.Error("nothing was reloaded: everything stays as it was", "err", err)
+		if ctx.Err() == nil && !errors.Is(err, pluginhost.ErrClosed) {
+			c.faults.set(reloadFindings(err), err)
+			c.log.Error("nothing was reloaded: everything stays as it was", "err", err)
+		}
 		return err
 	}
 	unapplied := restartFindings(c.opened, c.Config())
 	c.faults.set(unapplied, nil)
-	c.log.Info("everything was reloaded", "plugins", len(c.Host.Plugins()))
 	for _, f := range unapplied {
 		c.log.Warn(f.Problem, "path", f.Where)
 	}
 	return nil
+}
+
+// reloadFor reloads everything, and returns when host has the new settings or ctx ends. The other
+// sets of plugins get the settings meanwhile, however long their plugins take to start.
+func (c *Core) reloadFor(ctx context.Context, host *pluginhost.Host) {
+	ready := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(ready) })
+	c.projects.run(func(ctx context.Context) {
+		defer tell()
+		_ = c.reloadTelling(ctx, func(other *pluginhost.Host) { // it logs its error
+			if other == host {
+				tell()
+			}
+		})
+	})
+	select {
+	case <-ready:
+	case <-ctx.Done():
+	case <-c.projects.life.Done(): // the daemon ends, and may not have begun the reload
+	}
 }
 
 // reload does all steps that can fail before it changes anything.
@@ -43,15 +85,14 @@ func (c *Core) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.openModel(c.options, files.Config, files.Secrets)
+	m, err := c.openModel(*c.options.Load(), files.Config, files.Secrets)
 	if err != nil {
 		return &ModelError{err}
 	}
-	if err := c.Host.Reload(ctx, files); err != nil {
+	if err := c.Host.Reload(ctx, func() *pluginhost.Files { return files }); err != nil {
 		return err
 	}
-	c.projects.each("reload", func(host *pluginhost.Host) error { return host.Reload(ctx, files) })
-	c.config.Store(files.Config)
+	c.files.Store(files)
 	c.model.Store(&m)
 	c.Jobs.setDirs(dirs, files.Secrets)
 	c.Jobs.Reload()

@@ -15,7 +15,7 @@ func (c *Core) startExport() error {
 	if address == "" || c.exports.Load() != nil {
 		return nil
 	}
-	config, err := otlp.FromEnviron(address, dialect.Env{Vars: c.options.Host.Environ}.Get)
+	config, err := otlp.FromEnviron(address, dialect.Env{Vars: c.options.Load().Host.Environ}.Get)
 	if err != nil {
 		return fmt.Errorf("telemetry: %w", err)
 	}

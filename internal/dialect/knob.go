@@ -70,3 +70,10 @@ func fieldPath(name string, path []any) string {
 type SettingsChecker interface {
 	CheckSettings(f Found, s Settings) error
 }
+
+// A SecretsChecker is a dialect whose plugins get a table of the secrets file, and that knows from
+// a plugin's files which names may be in it. UnknownSecrets returns the names in such a table that
+// the plugin does not know, and those that it knows.
+type SecretsChecker interface {
+	UnknownSecrets(f Found, secrets json.RawMessage) (unknown, known []string)
+}

@@ -12,8 +12,13 @@ func (rt *Runtime) NoConfig(dialect, plugin string, s Settings) {
 	if filled(s.Config) {
 		rt.Odd(fmt.Sprintf("the config of [plugins.%s] has no effect: %s plugins get none", plugin, dialect), fix)
 	}
+	rt.NoSecrets(dialect, plugin, s, fix)
+}
+
+// NoSecrets reports a table of the secrets file that a plugin never gets.
+func (rt *Runtime) NoSecrets(dialect, plugin string, s Settings, fix string) {
 	if filled(s.SystemConfig) {
-		rt.Odd(fmt.Sprintf("[plugins.%s] in the secrets file has no effect: %s plugins get no config", plugin, dialect), fix)
+		rt.Odd(fmt.Sprintf("[plugins.%s] in the secrets file has no effect: %s plugins do not get it", plugin, dialect), fix)
 	}
 }
 

@@ -139,10 +139,9 @@ func (h *Host) placeProblems() []placeProblem {
 func (h *Host) logPlaceProblems(r *roster, all []placeProblem) {
 	for _, p := range all {
 		text, name := p.Path+": "+p.Message, p.of.Name()
-		if h.warned[text] || !h.concerns(p.of, p.Problem, r.names) {
+		if !h.concerns(p.of, p.Problem, r.names) || !h.warned.first(text) {
 			continue
 		}
-		h.warned[text] = true
 		left := "plugin left out"
 		if dialect.Unlisted(p.Problem) {
 			left = "plugins left out"
@@ -170,8 +169,7 @@ func (h *Host) logMisspelt(f dialect.Found, d dialect.Dialect, names census) {
 		text += fmt.Sprintf("; and %d more mistakes", more)
 		fix += "; `patchbay plugin validate " + program.Quote(f.Name) + "` lists all of them"
 	}
-	if !h.warned[text] {
-		h.warned[text] = true
+	if h.warned.first(text) {
 		h.setup().Logger.Warn(text, "plugin", f.Name, "dialect", f.Dialect, "fix", fix, dialect.FindingKey, true)
 	}
 }

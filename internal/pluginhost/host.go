@@ -47,8 +47,8 @@ type Host struct {
 	found     atomic.Pointer[foundPlaces] // the places of the last search
 	refreshMu sync.Mutex                  // held while Refresh or Close replaces the roster
 	wireMu    sync.Mutex                  // held while hooks are put on the bus
-	warned    map[string]bool             // what a warning was logged about; protected by refreshMu
-	retired   chan struct{}               // closed when the roster that was replaced last has closed its plugins; protected by refreshMu
+	warned    warned
+	retired   chan struct{} // closed when the roster that was replaced last has closed its plugins; protected by refreshMu
 
 	retiring sync.WaitGroup // replaced rosters that wait for their last event
 
@@ -115,7 +115,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.procs, h.tallies, h.warned = proc.NewGroup(s.Logger), &tallies{}, make(map[string]bool)
+	h.procs, h.tallies = proc.NewGroup(s.Logger), &tallies{}
 	h.system = sync.OnceValue(func() *sandbox.System {
 		found := s.system
 		if found == nil {
@@ -360,13 +360,14 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 }
 
 // Close closes all plugins at once, each in the way of its protocol, and returns when no process of
-// the host is left. It may be called more than once.
+// the host is left. It ends a refresh or reload in progress, which may be waiting for a plugin that
+// starts slowly. It may be called more than once.
 func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
 		h.renewals.close()
-		h.refreshMu.Lock() // wait for a refresh in progress, so that its plugins are closed too
+		h.refreshMu.Lock() // wait until a refresh in progress has closed the plugins that it started
 		defer h.refreshMu.Unlock()
 		h.retiring.Wait() // they do not wait for events any longer, because h.closed is closed
 		err = h.shutdown()

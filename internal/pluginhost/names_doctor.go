@@ -21,7 +21,7 @@ func (h *Host) examineConfig() []Finding {
 		findings = append(findings, problemFinding(p))
 	}
 	r := h.roster()
-	for _, p := range append(h.misplaced(r), h.unknownNames(r)...) {
+	for _, p := range slices.Concat(h.misplaced(r), h.unknownNames(r), h.oddSecrets(r)) {
 		findings = append(findings, problemFinding(p))
 	}
 	for _, e := range r.entries {
@@ -58,6 +58,7 @@ type heading struct {
 	problem func(message, fix string, path ...any) config.Problem
 	gives   []string         // the keys of the table that grant something
 	closes  config.OnFailure // deny or abort: events end if the plugin cannot be asked; else ""
+	secrets map[string]any   // the table, if it is in secrets.toml; else nil
 }
 
 // headings returns all headings, those of config.toml first.
@@ -72,7 +73,7 @@ func (s *setup) headings() []heading {
 		all = append(all, x)
 	}
 	for _, key := range s.secrets.Plugins() {
-		all = append(all, heading{key: key, problem: s.secrets.Problem, gives: []string{"the secrets"}})
+		all = append(all, heading{key: key, problem: s.secrets.Problem, gives: []string{"the secrets"}, secrets: s.secrets.Plugin(key).Reveal()})
 	}
 	return all
 }
@@ -95,12 +96,13 @@ func (x heading) problemf(fix, format string, args ...any) config.Problem {
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
 
-// misplaced reports the tables whose name means several plugins, or one plugin to which they cannot
+// misplaced reports the tables whose name means several plugins, or only one to which they cannot
 // grant anything.
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.matching(func(e *entry) bool { return e.names.hasName(x.key) })) == 0 {
+		meant := r.matching(func(e *entry) bool { return e.names.hasName(x.key) })
+		if len(meant) == 0 {
 			continue // not a plugin of this host
 		}
 		switch all, owners := r.names.withName(x.key), r.names.placed(x.key); {
@@ -110,6 +112,9 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 		case len(all) == 1 && len(owners) == 0 && len(x.gives) > 0:
 			problems = append(problems, x.problemf("write it under ["+document.KeyPath("plugins", all[0].place)+"]",
 				"does not grant %s to %s, because that is only the name that the plugin gives itself", strings.Join(x.gives, " and "), all[0].path))
+		case len(all) == 0 && len(x.gives) > 0 && meant[0].found.Project != "":
+			problems = append(problems, x.problemf("remove it, or install the plugin as your own",
+				"does not grant %s to the plugin of the project %s, because it is not your own", strings.Join(x.gives, " and "), meant[0].found.Project))
 		}
 	}
 	return problems
@@ -201,9 +206,9 @@ func (h *Host) nameless(r *roster, chosen func(heading) bool) []config.Problem {
 	return problems
 }
 
-// warnOfNames logs the problems that misplaced and lostGuards report.
+// warnOfNames logs the problems that misplaced, oddSecrets and lostGuards report.
 func (h *Host) warnOfNames(r *roster) {
-	for _, p := range h.misplaced(r) {
+	for _, p := range append(h.misplaced(r), h.oddSecrets(r)...) {
 		h.warnOfTable(p)
 	}
 	for _, p := range h.lostGuards(r) {
@@ -213,8 +218,7 @@ func (h *Host) warnOfNames(r *roster) {
 
 // warnOfTable logs a problem of the configuration, once.
 func (h *Host) warnOfTable(p config.Problem, more ...any) {
-	if !h.warned[p.Message] {
-		h.warned[p.Message] = true
+	if h.warned.first(p.Message) {
 		h.setup().Logger.Warn(p.Message, append([]any{"file", p.File, "line", p.Line, "fix", p.Fix}, more...)...)
 	}
 }

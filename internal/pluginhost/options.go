@@ -100,16 +100,31 @@ type Options struct {
 type Files struct {
 	Config  *config.Config
 	Secrets *config.Secrets
+	Stamp   string // what [StampOf] returned just before the files were read
 }
 
 // ReadFiles reads both files.
 func ReadFiles(d config.Dirs) (*Files, error) {
+	stamp := StampOf(d)
 	read, err := config.Load(d.ConfigFile)
 	if err != nil {
 		return nil, err
 	}
 	secrets, err := config.LoadSecrets(d.SecretsFile)
-	return &Files{Config: read, Secrets: secrets}, err
+	return &Files{read, secrets, stamp}, err
+}
+
+// StampOf identifies one state of both files, by their sizes, times and modes.
+func StampOf(d config.Dirs) string {
+	now := "files"
+	for _, path := range []string{d.ConfigFile, d.SecretsFile} {
+		if info, err := os.Stat(path); err == nil {
+			now += fmt.Sprintf(" %d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
+		} else {
+			now += " none"
+		}
+	}
+	return now
 }
 
 // A Denial is a look-up or a connection that a plugin's sandbox refused. It does not report files

@@ -215,9 +215,8 @@ func ProjectProblem(st projectfiles.Status) (problem, fix string) {
 func (h *Host) warnOfProject() {
 	status := h.setup().projectStatus()
 	problem, fix := ProjectProblem(status)
-	if problem == "" || status.State == projectfiles.Declined || h.warned[problem] {
+	if problem == "" || status.State == projectfiles.Declined || !h.warned.first(problem) {
 		return
 	}
-	h.warned[problem] = true
 	h.setup().Logger.Warn(problem, "project", status.Root, "fix", fix, dialect.FindingKey, true)
 }

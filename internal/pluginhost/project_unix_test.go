@@ -5,6 +5,7 @@ package pluginhost_test
 import (
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,8 +61,16 @@ func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
 	h.trustSite(root)
 	in := func(o *pluginhost.Options) *pluginhost.Options { o.Dir = root; return o }
 	h.keeper("other", "other") // a plugin in this place would find what the first one stored
-	if got := tell(t, h.openWith(in(h.tokened())), "notes", "notes"); got != "none none notes" {
+	host := h.openWith(in(h.tokened()))
+	if got := tell(t, host, "notes", "notes"); got != "none none notes" {
 		t.Errorf("the project's: %s", got)
+	}
+	for _, file := range []string{"config.toml:2:10", "secrets.toml:1:10"} {
+		if !slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+			return f.Severity == pluginhost.SeverityWarning && strings.HasSuffix(f.Where, file) && strings.HasSuffix(f.Problem, "to the plugin of the project "+root+", because it is not your own")
+		}) {
+			t.Errorf("no finding about %s: %+v", file, host.Doctor())
+		}
 	}
 	h.config("[plugins.notes]\nenabled = false\n")
 	if got := states(h.openWith(in(h.tokened()))); !strings.Contains(got, "notes:disabled") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 
 	"github.com/patchbay-dev/patchbay/internal/project"
@@ -36,9 +35,7 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 		return nil, err
 	}
 	other.procs, other.tallies, other.system = h.procs, h.tallies, h.system
-	h.refreshMu.Lock()
-	other.warned = maps.Clone(h.warned)
-	h.refreshMu.Unlock()
+	other.warned.texts = h.warned.copy()
 	if err := other.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, other.Close())
 	}

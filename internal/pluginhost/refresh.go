@@ -90,16 +90,21 @@ func (h *Host) replaceRoster(ctx context.Context, dialects []string, again bool)
 	if !again && h.plugins.Load() != nil && slices.Equal(now.entries, before.entries) && slices.Equal(now.names, before.names) {
 		return nil // no plugin was added, removed or changed
 	}
+	ctx, end := h.life(ctx)
+	defer end()
 	h.start(ctx, now)
-	if again {
-		h.keepWorking(before, now)
-	} else {
-		now.kept = before.stillKept(now)
-	}
 	if err = ctx.Err(); err == nil { // a plugin that did not start because ctx ended must not be listed as broken
+		if again {
+			h.keepWorking(before, now)
+		} else {
+			now.kept = before.stillKept(now)
+		}
 		err = h.wire(now)
 	}
 	if err != nil {
+		if h.isClosed() {
+			err = ErrClosed
+		}
 		return errors.Join(err, h.closeMissing(now, before))
 	}
 	h.warnOfNames(now)

@@ -19,9 +19,10 @@ import (
 // Reload does everything or nothing. If a file is invalid, or ctx ends, the host stays as it was;
 // only python plugins load changed files in any case, as they do before each turn. A plugin whose
 // new files do not work also goes on as it was, and [Host.Doctor] reports it. The engine and the
-// server keep the settings with which they were started. read holds the configuration and the
-// secrets, if the caller has read them already; nil: Reload reads them.
-func (h *Host) Reload(ctx context.Context, read *Files) error {
+// server keep the settings with which they were started. read returns the configuration and the
+// secrets, if the caller has read them already; nil: Reload reads them. It is called when no other
+// reload is in progress, so that older files cannot replace newer ones.
+func (h *Host) Reload(ctx context.Context, read func() *Files) error {
 	h.refreshMu.Lock()
 	defer h.refreshMu.Unlock()
 	if h.isClosed() {
@@ -30,7 +31,10 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 	h.checkFiles(ctx)
 	before := h.setup()
 	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects, guest: before.guest}
-	next.Files = read
+	next.Files = nil
+	if read != nil {
+		next.Files = read()
+	}
 	next.configs.Store(before.configs.Load())
 	if err := next.load(); err != nil {
 		return err

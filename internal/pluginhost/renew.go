@@ -100,7 +100,7 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 // reconfigure restarts a plugin with its current config. If a refresh meanwhile opens the plugin
 // again with the old config, reconfigure restarts the newly opened one.
 func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
-	ctx, cancel := h.life()
+	ctx, cancel := h.life(context.Background())
 	defer cancel()
 	for {
 		now, err := h.newest(e)
@@ -147,9 +147,9 @@ func (h *Host) renew(ctx context.Context, e *entry) error {
 	return h.setup().withPlaces(e.names, err)
 }
 
-// life returns a context that ends when the host is closed.
-func (h *Host) life() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
+// life returns a context that also ends when the host is closed.
+func (h *Host) life(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
 		select {

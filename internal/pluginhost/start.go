@@ -17,7 +17,7 @@ import (
 )
 
 // start opens the plugins. If a dialect limits how many may run, a plugin that fails leaves its
-// place to the next one.
+// place to the next one. If ctx ends, the roster must not be used.
 func (h *Host) start(ctx context.Context, r *roster) {
 	found := r.foundIn()
 	h.found.Store(&found)
@@ -35,10 +35,13 @@ func (h *Host) start(ctx context.Context, r *roster) {
 			break
 		}
 	}
+	problems := <-examined
+	if ctx.Err() != nil {
+		return // the roster is not used, so a plugin that did not start is no problem
+	}
 	r.skipSurplus()
 	r.learnOwnNames()
 	h.wireAbsent(r)
-	problems := <-examined
 	h.addScripts(r, problems)
 	h.logPlaceProblems(r, problems)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -72,6 +73,24 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 		}
 	}
 	return inOrder(doc, faults)
+}
+
+// Unnamed returns the names of an object's fields about which the schema says nothing, sorted.
+// Those that it allows in general, for example with "additionalProperties": true, do not count.
+func (s *Schema) Unnamed(object json.RawMessage) []string {
+	doc, err := decode(object)
+	fields, ok := doc.(map[string]any)
+	if err != nil || !ok {
+		return nil
+	}
+	seen := &evaluated{}
+	if s != nil {
+		c := check{workload: newWorkload()}
+		if c.apply(s.root, doc, seen); c.over() {
+			return nil // not all of the schema was applied
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return seen.fields[name] })
 }
 
 // maxErrors limits what Check returns: in a long list each item can be wrong.

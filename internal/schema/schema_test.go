@@ -235,6 +235,29 @@ func TestNoSchemaAllowsEverything(t *testing.T) {
 	}
 }
 
+// TestUnnamed: fields that a schema allows only because it says nothing about them.
+func TestUnnamed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"properties":{"a":{}}}`:                                              "b c",
+		`{"properties":{"a":{"type":"string"}},"required":["z"]}`:              "b c",
+		`{"properties":{"a":{}},"additionalProperties":{"type":"integer"}}`:    "",
+		`{"patternProperties":{"^[ab]$":{}}}`:                                  "c",
+		`{"$ref":"#/$defs/x","$defs":{"x":{"properties":{"a":{},"b":{}}}}}`:    "c",
+		`{"anyOf":[{"properties":{"a":{}}},{"properties":{"b":{}},"not":{}}]}`: "b c",
+		`{"properties":{"a":{}},"unevaluatedProperties":{"type":["integer"]}}`: "",
+		`{}`: "a b c",
+		`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"c":{}}}`: "a b",
+	} {
+		if got := schemaOf(t, text).Unnamed(json.RawMessage(`{"c":1,"b":2,"a":3}`)); strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	var none *schema.Schema
+	if got := none.Unnamed(json.RawMessage(`{"a":1}`)); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("no schema: %q", got)
+	}
+}
+
 func TestFieldsReturnsACopy(t *testing.T) {
 	s := schemaOf(t, `{"properties":{"b":{"properties":{"x":{}}},"a":{}},"patternProperties":{"c":{}}}`)
 	fields := s.Fields()

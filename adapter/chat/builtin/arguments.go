@@ -29,6 +29,9 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	if err := checkDuplicates(raw, given); err != nil {
 		return err
 	}
+	if half := rawjson.Half(raw); half != nil { // a Go string cannot hold it: a file would get U+FFFD
+		return fmt.Errorf("the arguments contain %s, which is half a character: write the whole character", half)
+	}
 	if err := checkRequired(given, parameters); err != nil {
 		return err
 	}

@@ -211,6 +211,18 @@ func TestNoArgumentTwice(t *testing.T) {
 	}
 }
 
+// TestNoHalfCharacter: half a surrogate pair is refused. A file would get another character.
+func TestNoHalfCharacter(t *testing.T) {
+	var a writeArgs
+	err := decode(json.RawMessage(`{"path":"a","content":"\ud83d\ude00 \ud83d"}`), writeParameters, &a)
+	if err == nil || !strings.Contains(err.Error(), `\ud83d, which is half a character`) {
+		t.Errorf("%v, %+v", err, a)
+	}
+	if err := decode(json.RawMessage(`{"path":"a","content":"\ud83d\ude00 \ufffd"}`), writeParameters, &a); err != nil || a.Content != "😀 \uFFFD" {
+		t.Errorf("whole characters: %v, %+v", err, a)
+	}
+}
+
 func TestToolsNeedASession(t *testing.T) {
 	tool := Tools(Options{})[0]
 	_, err := tool.Run(t.Context(), chat.Call{Arguments: json.RawMessage(`{"path":"a"}`), Session: session.Session{}})

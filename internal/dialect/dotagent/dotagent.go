@@ -77,6 +77,7 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	if f.State != "" {
 		return nil, fmt.Errorf("it is %s: %w", f.State, f.Err)
 	}
+	rt.NoSecrets(Name, f.Name, s, `write each secret as NAME = "…" above all tables, and ${NAME} in the config of a notifier`)
 	p := newPlugin(d, f, s, rt)
 	if err := p.open(ctx, s.Standby); err != nil {
 		return nil, err

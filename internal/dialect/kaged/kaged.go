@@ -10,6 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Name is the dialect's name.
@@ -59,6 +60,24 @@ func (d *Dialect) CheckSettings(f dialect.Found, s dialect.Settings) error {
 	}
 	_, err := complete(m, s)
 	return err
+}
+
+// UnknownSecrets implements [dialect.SecretsChecker]. If the manifest names no secrets, the plugin
+// may know any, but not a table called config: this is how config.toml is written.
+func (d *Dialect) UnknownSecrets(f dialect.Found, secrets json.RawMessage) (unknown, known []string) {
+	m, ok := f.Manifest.(*Manifest)
+	if !ok {
+		return nil, nil
+	}
+	unknown, known = m.SystemConfigSchema.Unnamed(secrets), m.SystemConfigSchema.Fields()
+	if len(known) > 0 {
+		return unknown, known
+	}
+	o, _ := rawjson.Parse(secrets)
+	if inner := o.Get("config"); len(inner) > 0 && inner[0] == '{' && slices.Contains(unknown, "config") {
+		return []string{"config"}, nil
+	}
+	return nil, nil
 }
 
 // complete adds the defaults of the knobs, and checks the result against the schemas and the knobs.

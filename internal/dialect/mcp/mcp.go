@@ -100,6 +100,8 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	if server.URL != "" && d.remote == nil {
 		return nil, unopened(f.Name, errors.New("this program has no HTTP client, and the server is at an address"))
 	}
+	rt.NoConfig(Name, server.Name, dialect.Settings{Config: s.Config})
+	rt.NoSecrets(Name, server.Name, s, `write each secret as NAME = "…" above all tables, and ${NAME} in env or headers of the [[mcp]] table`)
 	p := newPlugin(server, s, rt)
 	p.remote = d.remote
 	if err := p.open(ctx); err != nil {

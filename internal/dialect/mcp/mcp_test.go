@@ -418,6 +418,29 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestSettingsThatAServerNeverGets: a config, and a table of the secrets file, are warnings.
+func TestSettingsThatAServerNeverGets(t *testing.T) {
+	home := t.TempDir()
+	path := plugtest.InstallMCP(t, home, plugtest.MCPBoth)
+	if err := os.MkdirAll(filepath.Join(home, "patchbay"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "patchbay", "secrets.toml"), []byte("[plugins.small]\nTOKEN = \"t0ken\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := openIn(t, home, fmt.Sprintf("[[mcp]]\nname = \"small\"\ncommand = [%q]\n[plugins.small]\nconfig = { a = 1 }\n", path))
+	var problems, fixes []string
+	for _, f := range b.host.Doctor() {
+		if f.Severity == pluginhost.SeverityWarning {
+			problems, fixes = append(problems, f.Problem), append(fixes, f.Fix)
+		}
+	}
+	want := []string{"the config of [plugins.small] has no effect: mcp plugins get none", "[plugins.small] in the secrets file has no effect: mcp plugins do not get it"}
+	if !slices.Equal(problems, want) || !strings.Contains(fixes[1], "${NAME} in env or headers") {
+		t.Errorf("%q, %q", problems, fixes)
+	}
+}
+
 // TestReload: a server whose table has changed is opened anew, one whose table was removed is
 // closed, and the others go on: docs/protocols/mcp.md, row C36.
 func TestReload(t *testing.T) {

@@ -595,15 +595,22 @@ def _marked(value: Any, numbers: dict[str, str]) -> Any:
 
 def _json(value: Any) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return _dump(value)
     except ValueError as error:
         if "Out of range" not in str(error):
             raise
     numbers: dict[str, str] = {}
-    text = json.dumps(_marked(value, numbers), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _dump(_marked(value, numbers))
     for mark, number in numbers.items():
         text = text.replace(mark, number)
     return text
+
+
+def _dump(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if text.isascii():
+        return text
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)  # UTF-8 has no bytes for it
 
 
 def _text(value: Any) -> str:
