@@ -48,7 +48,7 @@ class LoadedPlugin:
 
     name: str
     path: Path
-    called: str = ""  # the name in __plugin__, which is its name unless another file has it
+    called: str = ""  # the name in __plugin__, which is its name unless it belongs to another file
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
     coroutines: frozenset[str] = frozenset()  # the hooks whose handlers are async
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -150,11 +150,12 @@ def reserved(name: str) -> bool:
 
 
 def _name(called: str, path: Path) -> str:
-    """Return the name in __plugin__, or the file's name if another file has that one: docs/protocols/python.md, row P19."""
-    other = path.parent / f"{called}.py"
-    if called == path.stem or called[0] == "." or reserved(called) or other.name != f"{called}.py" or other.parent != path.parent:
+    """Return the name in __plugin__, or the file's name if that one belongs to another file: docs/protocols/python.md, row P19."""
+    if called == path.stem:
         return called
-    return path.stem if other.is_file() else called
+    others = [p for p in path.parent.glob("*.py") if p.name[0] != "." and not reserved(p.stem) and p.is_file()]
+    owned = any(p.stem == called or p.stem < path.stem and declared_name(p) == called for p in others)
+    return path.stem if owned else called
 
 
 def declared_name(path: Path) -> str | None:
