@@ -64,7 +64,7 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 		}
 		return err
 	}
-	path, err := a.pluginAt(target)
+	path, err := a.pluginAt(ctx, target)
 	if err != nil {
 		return err
 	}
