@@ -59,7 +59,7 @@ lists every check.`,
   patchbay plugin test ./my-plugin --junit report.xml
   patchbay plugin test -- python3 server.py --stdio
   patchbay plugin test --list --dialect kaged`,
-		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not run"},
+		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not run, or the file of --junit cannot be written"},
 			exit{exitNotFound, "no such plugin"}, exit{exitChecks, "a check failed"}),
 		Args:              func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		ValidArgsFunction: a.completeConform,
@@ -146,7 +146,7 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	opts.NoSearch = command || a.isPath(args[0])
 	if f.junit != "" { // before the test, so that a path that cannot be written does not waste it
 		if err := checkWritable(a.path(f.junit)); err != nil {
-			return usage("name a file in a directory that can be written to", "--junit: %w", err)
+			return &problem{kind: kindFailed, err: fmt.Errorf("--junit: %w", err), fix: "name a file in a directory that can be written to"}
 		}
 	}
 	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
