@@ -104,7 +104,7 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	case errors.Is(err, errTimedOut):
 		code = exitTimedOut
 		result.Result, result.ExitCode, result.Error = TimedOut, &code, fmt.Sprintf("took more than %s", a.manifest.Agent.Timeout)
-		result.Suggest = "give it more time: set timeout_seconds under [agent] in the manifest"
+		result.Suggest = fmt.Sprintf("`patchbay job logs %s` shows how far it came; if it only needs longer, set timeout_seconds under [agent] in the manifest", program.Quote(a.manifest.Agent.Name))
 	case ctx.Err() != nil:
 		result.Result, result.Error = CutOff, interruption(ctx)
 	case err != nil:
@@ -209,14 +209,20 @@ func fixOf(err error) string {
 	return ""
 }
 
+// slowFix returns what to do about a plugin that did not answer in time. key is the setting of that
+// time.
+func slowFix(plugin, key string) string {
+	return fmt.Sprintf("`patchbay plugin logs %[1]s` shows what it wrote, and `patchbay plugin test %[1]s` tries it alone; if it only needs longer, set %[2]s", program.Quote(plugin), key)
+}
+
 // callFix returns what to do about a failed call to a plugin, by the kind of failure. It returns ""
 // for a plugin that answered why it failed.
 func callFix(e *hook.Error) string {
 	switch {
 	case e.Kind == hook.Timeout && e.Dialect == PluginDialect:
-		return "give it more time: set timeout_seconds in its entry of the manifest"
+		return slowFix(e.Plugin, "timeout_seconds in its entry of the manifest")
 	case e.Kind == hook.Timeout:
-		return "give it more time: set timeout of the plugin in the configuration"
+		return slowFix(e.Plugin, "timeout of the plugin in the configuration")
 	case e.Kind == hook.Crash:
 		return fmt.Sprintf("`patchbay plugin logs %s` shows all that it wrote to stderr, and `patchbay plugin test %s` tries it with other calls", program.Quote(e.Plugin), program.Quote(e.Plugin))
 	case e.Kind == hook.Garbled, e.Kind == hook.TooLarge:

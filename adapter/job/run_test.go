@@ -161,7 +161,7 @@ func TestASkippedPreflightIsNoted(t *testing.T) {
 // and as a sink.
 func TestFailuresOfPluginsHaveFixes(t *testing.T) {
 	for name, c := range map[string]struct{ script, fix string }{
-		"hangs":   {"exec sleep 60", "timeout_seconds in its entry of the manifest"},
+		"hangs":   {"exec sleep 60", "`patchbay plugin test hangs` tries it alone; if it only needs longer, set timeout_seconds in its entry of the manifest"},
 		"crashes": {"echo boom >&2; exit 9", "`patchbay plugin logs crashes`"},
 		"babbles": {"echo hello", "`patchbay plugin test babbles`"},
 		"refuses": {`echo '{"ok":false,"error":"no"}'`, ""},
@@ -206,13 +206,14 @@ func TestFailuresOfNotifiersHideVariables(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatTakesTooLong: the run says which key of the manifest gives more time.
+// TestAnAgentThatTakesTooLong: the run says where its output is, and which key of the
+// manifest gives more time.
 func TestAnAgentThatTakesTooLong(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.write("agents/slow/agent.toml", "[agent]\nname = \"slow\"\ntimeout_seconds = 1\n[run]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"exec sleep 60\"]\n"+hourly, 0o644)
 	r.open()
 	run, err := r.now("slow", job.RunOptions{Attempts: 1})
-	if a := run.Attempts[0]; err != nil || a.Result != job.TimedOut || !strings.Contains(a.Suggest, "timeout_seconds under [agent]") {
+	if a := run.Attempts[0]; err != nil || a.Result != job.TimedOut || !strings.HasPrefix(a.Suggest, "`patchbay job logs slow` shows") || !strings.Contains(a.Suggest, "timeout_seconds under [agent]") {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

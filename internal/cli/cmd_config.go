@@ -50,7 +50,7 @@ explanation. Every line is commented out, so nothing changes until you remove a
 overwritten.`,
 		Example: `  patchbay config init
   patchbay config init --config ./patchbay.toml`,
-		Annotations: exits(exit{exitOK, "the file was written"}, exit{exitFailed, "the file exists already, or cannot be written"}),
+		Annotations: exits(exit{exitOK, "the file was written"}, exit{exitFailed, "the file cannot be written"}, exit{exitRefused, "the file exists already"}),
 		Args:        arguments(),
 		RunE:        func(*cobra.Command, []string) error { return a.runConfigInit() },
 	}
@@ -69,7 +69,7 @@ func (a *app) runConfigInit() error {
 		return err
 	}
 	there := fmt.Errorf("the configuration exists already: %s", dirs.ConfigFile)
-	refusal := &problem{kind: kindFailed, err: there, fix: "`patchbay config edit` edits it; `patchbay config show` shows the settings in force"}
+	refusal := &problem{kind: kindRefused, err: there, fix: "`patchbay config edit` edits it; `patchbay config show` shows the settings in force"}
 	if _, err := os.Lstat(dirs.ConfigFile); err == nil {
 		return refusal
 	}
@@ -81,7 +81,7 @@ func (a *app) runConfigInit() error {
 		return []byte(config.Sample()), nil
 	})
 	if err != nil {
-		return &problem{kind: kindFailed, err: err, fix: fixOf(err)}
+		return &problem{kind: cmp.Or(statedKind(err), kindFailed), err: err, fix: fixOf(err)}
 	}
 	if a.flags.json {
 		return a.printJSON(written{Path: result.Path, Written: true})

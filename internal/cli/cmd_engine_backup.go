@@ -27,7 +27,7 @@ in the meantime. Each kind of data (transcripts, events, runs and so on) is
 copied as it was at one moment; data that is written during the backup may be
 missing.`,
 		Example:     "  patchbay engine backup ~/patchbay-$(date +%F).backup",
-		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "no backup was made: the file could not be written or read back"}),
+		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "no backup was made: the file could not be written or read back"}, exit{exitRefused, "the file exists already"}),
 		Args:        arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runEngineBackup(cmd.Context(), a.path(args[0]))
@@ -47,7 +47,7 @@ func (a *app) runEngineBackup(ctx context.Context, file string) error {
 	}
 	s, err := engine.Backup(ctx, dir, file)
 	if errors.Is(err, os.ErrExist) {
-		return &problem{kind: kindFailed, err: err, fix: "name a file that does not exist yet"}
+		return &problem{kind: kindRefused, err: err, fix: "name a file that does not exist yet"}
 	}
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ another name, which is printed. You can remove it when you no longer need it.
 
 The engine must not run.`,
 		Example:     "  patchbay engine restore ~/patchbay-2026-11-15.backup",
-		Annotations: exits(exit{exitOK, "the backup was restored"}, exit{exitFailed, "the engine runs, or the backup is damaged; nothing changed"}),
+		Annotations: exits(exit{exitOK, "the backup was restored"}, exit{exitFailed, "the engine runs, or the backup is damaged; nothing changed"}, exit{exitUsage, "usage error, or there is no FILE"}),
 		Args:        arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runEngineRestore(cmd.Context(), a.path(args[0]))
@@ -79,6 +79,9 @@ The engine must not run.`,
 }
 
 func (a *app) runEngineRestore(ctx context.Context, file string) error {
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return usage("name a file that `patchbay engine backup` has written", "%w", err)
+	}
 	dir, err := a.engineDir(natsRestore)
 	if err != nil {
 		return err

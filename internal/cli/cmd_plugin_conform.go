@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +59,7 @@ lists every check.`,
   patchbay plugin test ./my-plugin --junit report.xml
   patchbay plugin test -- python3 server.py --stdio
   patchbay plugin test --list --dialect kaged`,
-		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not run"},
+		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not run, or the file of --junit cannot be written"},
 			exit{exitNotFound, "no such plugin"}, exit{exitChecks, "a check failed"}),
 		Args:              func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 		ValidArgsFunction: a.completeConform,
@@ -144,11 +146,11 @@ func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, co
 	opts.NoSearch = command || a.isPath(args[0])
 	if f.junit != "" { // before the test, so that a path that cannot be written does not waste it
 		if err := checkWritable(a.path(f.junit)); err != nil {
-			return usage("name a file in a directory that can be written to", "--junit: %w", err)
+			return &problem{kind: kindFailed, err: fmt.Errorf("--junit: %w", err), fix: "name a file in a directory that can be written to"}
 		}
 	}
 	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
-		target, err := a.conformTarget(host, found, args, command)
+		target, err := a.conformTarget(ctx, host, found, args, command)
 		if err != nil {
 			return err
 		}
@@ -208,7 +210,7 @@ func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Hos
 }
 
 // conformTarget returns the plugin that the command line names.
-func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate, args []string, command bool) (conformance.Target, error) {
+func (a *app) conformTarget(ctx context.Context, host *pluginhost.Host, found []pluginhost.Candidate, args []string, command bool) (conformance.Target, error) {
 	only, err := a.onlyDialect()
 	if err != nil {
 		return conformance.Target{}, err
@@ -221,7 +223,8 @@ func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate,
 	case !a.isPath(args[0]):
 		return a.installedTarget(host, found, args[0], only)
 	}
-	return a.targetAt(args[0], only)
+	target, err := a.targetAt(args[0], only)
+	return target, cmp.Or(err, a.warnOfInstalled(ctx, args[0], target.Path, byName))
 }
 
 // onlyDialect returns the dialect of --dialect, for commands that take one plugin, or "".
@@ -259,7 +262,7 @@ func (a *app) targetAt(path, only string) (conformance.Target, error) {
 
 // pluginAt returns the file or directory of the plugin that a path of the command line names. The
 // path may be a directory that contains one plugin.
-func (a *app) pluginAt(path string) (string, error) {
+func (a *app) pluginAt(ctx context.Context, path string) (string, error) {
 	only, err := a.onlyDialect()
 	if err != nil {
 		return "", err
@@ -268,8 +271,32 @@ func (a *app) pluginAt(path string) (string, error) {
 		return "", usage("name the server under [[mcp]] in config.toml, or try it with `patchbay plugin test` or `patchbay plugin dev`", "%s: an MCP server is not a plugin", path)
 	}
 	target, err := a.targetAt(path, only)
-	return target.Path, err
+	return target.Path, cmp.Or(err, a.warnOfInstalled(ctx, path, target.Path, byName))
 }
+
+// warnOfInstalled says which plugin is meant if the word on the command line, which named the
+// plugin at path, is also the name of an installed plugin. write returns how to name that one.
+func (a *app) warnOfInstalled(ctx context.Context, word, path string, write func(c pluginhost.Candidate, word string) string) error {
+	if filepath.Base(word) != word || path == "" {
+		return nil // no name is written like that, or there is no such plugin
+	}
+	var installed []string
+	opts := a.options(func(c pluginhost.Candidate) bool {
+		if isNamed(c, word, c.Name, c.Place, c.Called) && c.Path != path {
+			installed = append(installed, write(c, word))
+		}
+		return false
+	})
+	opts.Logger = slog.New(slog.DiscardHandler) // the command itself opens a host, too
+	err := a.withOptions(ctx, opts, func(*pluginhost.Host) error { return nil })
+	if len(installed) > 0 {
+		a.logger().Warn(fmt.Sprintf("%s is the plugin in the working directory, not the installed one of this name", word),
+			"fix", "for the installed one, write "+strings.Join(installed, " or "))
+	}
+	return err
+}
+
+func byName(c pluginhost.Candidate, word string) string { return c.Dialect + ":" + word }
 
 func notFound(err error, fix string) error { return &problem{kind: kindNotFound, err: err, fix: fix} }
 

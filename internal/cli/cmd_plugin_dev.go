@@ -19,6 +19,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugindev"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
@@ -68,7 +69,7 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 	if err := a.checkPlaces(); err != nil {
 		return err
 	}
-	d, err := a.newDevRun(path, watch)
+	d, err := a.newDevRun(ctx, path, watch)
 	if err != nil {
 		return err
 	}
@@ -94,13 +95,16 @@ type devRun struct {
 	storage *storage.Own
 }
 
-func (a *app) newDevRun(path string, watch []string) (*devRun, error) {
+func (a *app) newDevRun(ctx context.Context, path string, watch []string) (*devRun, error) {
 	only, err := a.onlyDialect()
 	if err != nil {
 		return nil, err
 	}
 	target, err := a.targetAt(path, only)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.warnOfInstalled(ctx, path, target.Path, func(c pluginhost.Candidate, _ string) string { return program.Quote(c.Path) }); err != nil {
 		return nil, err
 	}
 	a.warnTakenFor(target)

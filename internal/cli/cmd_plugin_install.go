@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ loses no event.`,
   patchbay plugin install git@example.org:me/plugins.git --plugin notes
   patchbay plugin install ./my-plugin --dry-run --json`,
 		Annotations: exits(exit{exitOK, "the plugin was installed, or is installed already"}, exit{exitFailed, "the source cannot be fetched, or is not safe to unpack, or its manifest is not valid"},
-			exit{exitRefused, "another plugin is already there; see --force"}, exit{exitNotFound, "the source has no plugin, or none of that name"}),
+			exit{exitRefused, "another plugin is already there; see --force"}, exit{exitNotFound, "there is no such source, or it has no plugin of that name"}),
 		Args: arguments("SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginInstall(cmd.Context(), args[0], opts) },
 	}
@@ -94,6 +95,9 @@ func (a *app) runPluginInstall(ctx context.Context, text string, opts installOpt
 		return err
 	}
 	source, err := plugininstall.ParseSource(text, a.dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return notFound(err, fixOf(err))
+	}
 	if err != nil {
 		return usage(fixOf(err), "%w", err)
 	}

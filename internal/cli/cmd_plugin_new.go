@@ -36,7 +36,7 @@ are written beside them. An existing directory is never changed.
 		Example: `  patchbay plugin new hello --dialect scaffold --lang python
   patchbay plugin new notes --dialect kaged --lang go --dry-run
   patchbay plugin new`,
-		Annotations: exits(exit{exitOK, "the plugin was written"}, exit{exitFailed, "the directory exists already, or cannot be written"},
+		Annotations: exits(exit{exitOK, "the plugin was written"}, exit{exitFailed, "the directory cannot be written"}, exit{exitRefused, "the directory exists already"},
 			exit{exitUsage, "usage error: an argument is missing, the name is not valid, or the dialect has no template in this language"}, exit{exitInterrupted, "the questions were not answered"}),
 		Args:              atMostOne,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -79,6 +79,9 @@ func pluginNewChoices() string {
 }
 
 func (a *app) runPluginNew(ctx context.Context, o pluginNewOptions) error {
+	if err := a.checkPlaces(); err != nil {
+		return err
+	}
 	if err := a.askPluginNew(ctx, &o.request); err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func (a *app) runPluginNew(ctx context.Context, o pluginNewOptions) error {
 		_, err = plan.Write(filepath.Dir(dir))
 	}
 	if errors.Is(err, newplugin.ErrExists) {
-		return &problem{kind: kindFailed, err: err, fix: "choose another name, or remove the directory first; nothing was written"}
+		return &problem{kind: kindRefused, err: err, fix: "choose another name, or remove the directory first; nothing was written"}
 	}
 	if err != nil {
 		return &problem{kind: kindFailed, err: err}

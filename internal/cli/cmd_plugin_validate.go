@@ -64,7 +64,7 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 		}
 		return err
 	}
-	path, err := a.pluginAt(target)
+	path, err := a.pluginAt(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,8 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 	if message, fix := a.reservedNameWarning(p.PluginInfo); message != "" {
 		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path, Message: message, Fix: fix})
 	}
-	if other := host.NameTaken(p.Path, p.Name); other != "" && p.State == dialect.Ready {
+	// Of two python plugins with one name, both are used, and the second has a warning of its own.
+	if other := host.NameTaken(p.Path, p.Name); other != "" && p.State == dialect.Ready && p.Dialect != pythonfile.Dialect {
 		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path,
 			Message: fmt.Sprintf("another plugin is called %s, so that only one of them can be used: %s", p.Name, other), Fix: "change the name in one of them"})
 	}
@@ -154,10 +155,6 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 	}
 	for _, w := range s.Warnings {
 		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: w.Text, Fix: w.Fix})
-	}
-	if other := host.NameTaken(path, v.Plugin); other != "" {
-		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: fmt.Sprintf("it calls itself %q, which is the name of %s, so it is called %s",
-			v.Plugin, other, trimExt(filepath.Base(path))), Fix: "change __plugin__[\"name\"] in one of them"})
 	}
 	info := pluginhost.PluginInfo{Name: v.Plugin, Dialect: v.Dialect, Version: s.Version(), Hooks: s.Hooks}
 	if err := a.printValidation(v, &pluginhost.PluginDetail{PluginInfo: info}); err != nil || v.OK {

@@ -31,7 +31,7 @@ The file must not exist yet. It appears whole or not at all.`,
 		Example: `  patchbay session export 01m7ewsr29 > conversation.md
   patchbay session export 01m7ewsr29 --file conversation.json
   patchbay session export 01m7ewsr29 --format json | jq '.transcript | length'`,
-		Annotations:       exits(exit{exitOK, "the conversation was written"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such session"}),
+		Annotations:       exits(exit{exitOK, "the conversation was written"}, exit{exitFailed, "the file cannot be written"}, exit{exitRefused, "the file exists already"}, exit{exitNotFound, "there is no such session"}),
 		Args:              arguments("ID"),
 		ValidArgsFunction: a.completeIDs(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSessionExport(cmd.Context(), args[0], opts) },

@@ -61,7 +61,7 @@ left out too.
   patchbay trace export --file spans.jsonl --session $id
   patchbay trace export --recording turn.trace --session $id --turn $turn
   OTEL_EXPORTER_OTLP_HEADERS=api-key=$KEY patchbay trace export --otlp https://otlp.example.org`,
-		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"},
+		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"}, exit{exitRefused, "the file exists already"},
 			exit{exitNotFound, "no such point, or no event for a recording"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -212,7 +212,7 @@ func (a *app) exportFile(file string, resource []otlp.Attribute, spans []otlp.Sp
 func writeNew(path string, text []byte) error {
 	return atomicfile.Write(path, text, atomicfile.Options{Ready: func() error {
 		if _, err := os.Lstat(path); err == nil {
-			return &problem{kind: kindFailed, err: fmt.Errorf("%s exists already", path), fix: "name a file that does not exist yet"}
+			return &problem{kind: kindRefused, err: fmt.Errorf("%s exists already", path), fix: "name a file that does not exist yet"}
 		}
 		return nil
 	}})

@@ -37,7 +37,7 @@ into 64 MiB are left out, and the file says how many.`,
 		Example: `  patchbay trace record demo.trace -- demo
   patchbay trace record turn.trace -- chat -p 'count the words in notes.md'
   patchbay trace record calc.trace -- tool call plugin_calc_add a=1 b=2`,
-		Annotations: exits(exit{exitOK, "the command succeeded; any other exit code of the command is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was called"}),
+		Annotations: exits(exit{exitOK, "the command succeeded; any other exit code of the command is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was called"}, exit{exitRefused, "the file exists already, and is not a recording"}),
 		Args:        recordArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runRecord(cmd.Context(), a.path(args[0]), args[1:])
@@ -146,7 +146,7 @@ func recordedLine(s recording.Summary) string {
 func cannotRecord(err error) error {
 	switch {
 	case errors.Is(err, recording.ErrNotOurs):
-		return &problem{kind: kindUsage, err: err, fix: "name another file, or remove this one: only recordings are overwritten"}
+		return &problem{kind: kindRefused, err: err, fix: "name another file, or remove this one: only recordings are overwritten"}
 	case errors.Is(err, recording.ErrBusy):
 		return &problem{kind: kindFailed, err: err, fix: "wait until that command ends, or name another file"}
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):

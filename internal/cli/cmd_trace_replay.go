@@ -133,7 +133,7 @@ func (a *app) replayHost(ctx context.Context, r *recording.Recording, opts *repl
 	o, done := a.options(needPlugins(r.PluginNames())), func() {}
 	switch {
 	case opts.plugin != "":
-		path, err := a.pluginAt(opts.plugin)
+		path, err := a.pluginAt(ctx, opts.plugin)
 		if err != nil {
 			return nil, nil, err
 		}

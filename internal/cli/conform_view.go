@@ -22,7 +22,7 @@ type conformView struct {
 }
 
 func (v *conformView) head(t conformance.Target) {
-	where := t.Path
+	where := v.place(t.Path)
 	if where == "" {
 		where = strings.Join(t.Command, " ")
 	}

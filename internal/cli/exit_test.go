@@ -130,7 +130,7 @@ func TestFixOf(t *testing.T) {
 		t.Errorf("a tool that timed out: %q", got)
 	}
 	event := &hook.Error{Plugin: "slow", Hook: "pre", Point: hook.ToolBefore, Kind: hook.Timeout}
-	if got := fixOf(event); !strings.Contains(got, ": set timeout in [plugins.slow]") {
+	if got := fixOf(event); !strings.Contains(got, "longer, set timeout in [plugins.slow]") {
 		t.Errorf("a hook that timed out: %q", got)
 	}
 	if got := fixOf(withFix(start, "reinstall it")); got != "reinstall it" {

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/pluginlog"
@@ -99,7 +101,7 @@ func openLog(dir, name string) (*os.File, error) {
 }
 
 // A logHandler writes one short line for each record: "warning: plugin NAME: message: error (key
-// value); fix: what to do".
+// value); fix: what to do". Unless lines have times, the other lines of an error follow, indented.
 type logHandler struct {
 	sink   *logSink
 	level  slog.Level
@@ -165,12 +167,19 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	if p.eachHook && !h.times && h.level >= slog.LevelWarn && h.sink.repeats(&p) {
 		return nil
 	}
+	var more []string
+	if !h.times {
+		p.err, more = unfold(p.err)
+	}
 	line := h.line(r, &p)
 	if h.times {
 		line = r.Time.Format(time.DateTime) + " " + line
 	}
 	if h.width != nil && p.stderr == nil {
 		line = render.Wrap(line, h.width(), "  ")
+	}
+	for _, text := range more {
+		line += "\n" + strings.TrimRight("    "+h.screen.Paint(render.StyleDim, render.Line(text)), " ")
 	}
 	if h.sink.clean != nil {
 		line = h.sink.clean(line)
@@ -180,6 +189,22 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	_, err := io.WriteString(h.sink.w, line+"\n")
 	return err
 }
+
+// unfold splits an error of several lines, such as a traceback, into the line that a reader needs
+// first and the lines to show below it.
+func unfold(text string) (first string, below []string) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) == 1 {
+		return text, nil
+	}
+	if traces.Regexp().MatchString(text) {
+		return hook.ReasonLine(text), lines
+	}
+	return lines[0], lines[1:]
+}
+
+// traces matches the frames of the stack that Python, Node, Go and Java print with an error.
+var traces = pattern.New(`(?m)^Traceback \(most recent call last\):|^\s+File ".*", line \d+|^\s+at \S|^goroutine \d+ \[`)
 
 // parts sorts the attributes of a record.
 func (h *logHandler) parts(r slog.Record) parts {

@@ -46,7 +46,13 @@ func TestLog(t *testing.T) {
 		}, "warning: plugin guard: skipped: missing (hook preexec)\nwarning: plugin guard: skipped: missing (hook postexec)\n"},
 		"control characters are escaped": {false, func(l *slog.Logger) {
 			l.With("plugin", "e\x1bvil").Warn("odd", "err", errors.New("a\nb\x1b[2J"))
-		}, "warning: plugin e\\x1bvil: odd: a\\nb\\x1b[2J\n"},
+		}, "warning: plugin e\\x1bvil: odd: a\n    b\\x1b[2J\n"},
+		"the exception of a traceback comes first": {false, func(l *slog.Logger) {
+			l.With("plugin", "tags").Warn("skipped", "err", errors.New("Traceback (most recent call last):\n  File \"run\", line 4, in f\n    g()\nKeyError: 'x'\n"), "fix", "see its log")
+		}, "warning: plugin tags: skipped: KeyError: 'x'; fix: see its log\n    Traceback (most recent call last):\n      File \"run\", line 4, in f\n        g()\n    KeyError: 'x'\n"},
+		"so does the error above a stack of Node": {false, func(l *slog.Logger) {
+			l.Warn("skipped", "err", errors.New("run:2\nc.x.y\n    ^\n\nTypeError: no y\n    at run:2:3\n\nNode.js v20.20.2"))
+		}, "warning: skipped: TypeError: no y\n    run:2\n    c.x.y\n        ^\n\n    TypeError: no y\n        at run:2:3\n\n    Node.js v20.20.2\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

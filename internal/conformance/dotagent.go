@@ -152,6 +152,7 @@ func (s *dotagentSuite) answer(t *trial, what string, c call) (rawjson.Object, *
 	switch {
 	case err == nil:
 		return o, r
+	case t.checkCrash(what, r.exit, r.stderr):
 	case r.exit.Code > 0 && c.args[0] != "info": // this counts as a failure, as the table of replies says
 		t.warnf("%s failed without an answer (%s)%s", what, r.exit, stderrEnd(r.stderr))
 		t.fixWith(`answer {"ok":false,"error":"…"} to a call that you cannot serve: then the user reads the reason`)

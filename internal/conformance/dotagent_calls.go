@@ -16,8 +16,8 @@ import (
 
 func (s *dotagentSuite) configRefused(t *trial) {
 	t.checkRefusals(s.schema, func(bad json.RawMessage) bool {
-		r, err := s.run(s.verb("validate", append(bad, '\n'), dotagentValidate))
-		if err != nil || r.over {
+		r, err := s.run(s.verb("validate", append(slices.Clone(bad), '\n'), dotagentValidate))
+		if err != nil || r.over || t.checkCrash("validate with config "+shown(bad), r.exit, r.stderr) {
 			return true
 		}
 		o, _ := rawjson.Parse(r.stdout)
@@ -178,6 +178,8 @@ func (s *dotagentSuite) garbled(t *trial) {
 				t.failf("%s: %s", verb, text)
 			case r.over:
 				t.failf("%s did not end within %s of stdin %s", verb, s.limit(dotagentValidate), shown(stdin))
+			case r.exit.Signal != "": // an exit code may be its answer
+				t.checkCrash(fmt.Sprintf("%s with stdin %s", verb, shown(stdin)), r.exit, r.stderr)
 			case r.exit.Code == 0 && strings.Contains(strings.ReplaceAll(string(r.stdout), " ", ""), `"ok":true`):
 				if last := len(agreed) - 1; last < 0 || !strings.HasPrefix(agreed[last], verb) {
 					agreed = append(agreed, fmt.Sprintf("%s answers {\"ok\":true} to stdin %s", verb, shown(stdin)))
@@ -200,6 +202,7 @@ func (s *dotagentSuite) unknownVerb(t *trial) {
 		t.failStart(err)
 	case r.over:
 		t.failf("it did not end within %s", s.limit(dotagentInfo))
+	case t.checkCrash("a verb that does not exist", r.exit, r.stderr):
 	case r.exit.Code == 0:
 		t.warnf("it exits with 0 for a verb that does not exist")
 	default:

@@ -20,6 +20,18 @@ func leave() {
 	}
 }
 
+// crash ends the process as an interpreter does after an error that was not handled.
+func crash() {
+	fmt.Fprint(os.Stderr, "Traceback (most recent call last):\n  File \"plugin\", line 4, in <module>\nKeyError: 'contxt'\n")
+	syscall.Exit(1)
+}
+
+// kill ends the process by a signal.
+func kill() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	time.Sleep(time.Hour) // the signal ends it
+}
+
 // say prints an answer.
 func say(fault, text string) {
 	switch fault {
@@ -53,8 +65,11 @@ func playDotagent(fault string) {
 		stdin, _ := io.ReadAll(os.Stdin) // unreadable input is not JSON
 		dotagentAnswer(fault, verb, stdin)
 	default:
-		if fault == "any-verb" {
+		switch fault {
+		case "any-verb":
 			return
+		case "verb-crashes":
+			crash()
 		}
 		fmt.Fprintln(os.Stderr, "usage")
 		syscall.Exit(2)
@@ -83,7 +98,7 @@ func dotagentInfo_(fault string) {
 		kinds = `["sink","notifier"]`
 	case "schema":
 		schema = `{"type":"objekt"}`
-	case "schema-any":
+	case "schema-any", "misfit-crashes":
 		schema = `{"type":"object","properties":{"to":{}}}`
 	case "preflight":
 		kinds = `["preflight"]`
@@ -102,16 +117,26 @@ func dotagentAnswer(fault, verb string, stdin []byte) {
 			say(fault, `{"ok":true}`)
 			return
 		}
-		if fault == "garbled-hangs" {
+		switch fault {
+		case "garbled-hangs":
 			time.Sleep(time.Hour) // the planted fault: it hangs
+		case "garbled-killed":
+			kill()
 		}
 		fmt.Fprintln(os.Stderr, "no JSON")
 		syscall.Exit(1)
 	}
 	if verb == "validate" {
-		if fault == "validate-text" {
+		switch fault {
+		case "validate-text":
 			fmt.Println("fine")
 			return
+		case "validate-crashes":
+			crash()
+		case "misfit-crashes":
+			if strings.Contains(string(stdin), "[[") {
+				crash()
+			}
 		}
 		say(fault, `{"ok":true}`)
 		return
@@ -133,6 +158,8 @@ func dotagentAnswer(fault, verb string, stdin []byte) {
 	case "lock":
 		fakeLock()
 		say(fault, `{"ok":true}`)
+	case "invoke-crashes":
+		crash()
 	case "invoke-hangs":
 		time.Sleep(time.Hour) // the planted fault: it hangs
 	default:
@@ -200,11 +227,16 @@ func playMine(fault string) {
 			return
 		case "garbled-hangs":
 			time.Sleep(time.Hour) // the planted fault: it hangs
+		case "garbled-killed":
+			kill()
 		}
 		fmt.Fprintln(os.Stderr, "no JSON")
 		syscall.Exit(1)
 	}
 	if !strings.HasPrefix(call.Version, "1.") && fault != "any-version" {
+		if fault == "version-crashes" {
+			crash()
+		}
 		fmt.Fprintln(os.Stderr, `{"status":"error","error":"unsupported protocol version"}`)
 		syscall.Exit(1)
 	}
@@ -229,6 +261,8 @@ func mineEvent(fault, event string) {
 	switch {
 	case event == "health" && fault == "health":
 		fmt.Println(`{"status":"poorly"}`)
+	case event == "health" && fault == "health-killed":
+		kill()
 	case event == "init" && fault == "init-hangs":
 		time.Sleep(time.Hour) // the planted fault: it hangs
 	case event == "health":
@@ -240,6 +274,8 @@ func mineCommand_(fault string) {
 	switch fault {
 	case "command":
 		syscall.Exit(1)
+	case "command-crashes":
+		crash()
 	case "fine": // a command may ask the user, and must work without one
 		if _, err := os.Open("/dev/tty"); err != nil {
 			fmt.Fprintln(os.Stderr, "no terminal:", err)
@@ -253,8 +289,11 @@ func mineHook(fault string, context json.RawMessage, size int) {
 	case "hook-hangs":
 		time.Sleep(time.Hour) // the planted fault: it hangs
 	case "hook-killed":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		time.Sleep(time.Hour) // the planted fault: it hangs
+		kill()
+	case "hook-crashes":
+		crash()
+	case "hook-silent":
+		syscall.Exit(1)
 	case "not-json":
 		fmt.Println("tagged")
 	case "status":

@@ -139,6 +139,9 @@ func (f *fakeRPC) end() {
 	if f.fault == "stays-at-eof" && !f.closed || f.fault == "stays-after-shutdown" && f.closed {
 		time.Sleep(time.Hour) // the planted fault: it hangs
 	}
+	if f.fault == "crashes-at-eof" && !f.closed {
+		crash()
+	}
 	if f.fault == "leaves" {
 		child := exec.Command("sleep", "300")
 		if err := child.Start(); err != nil {

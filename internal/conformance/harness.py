@@ -25,15 +25,16 @@ if do == "version":
     print(sys.version.split()[0])
     sys.exit(0)
 
+from plugins.advice import WrongAnswer  # noqa: E402
+from plugins.bodies import answer as encodable, remark, unencodable  # noqa: E402
+from plugins.invocation import checked  # noqa: E402
 from plugins.loader import PluginError, load_plugin_from_file  # noqa: E402
-from plugins.models import PluginContext, ToolCall, ToolResult  # noqa: E402
+from plugins.models import ANSWERS, PluginContext, ToolCall, ToolResult  # noqa: E402
+from plugins.wire import encode  # noqa: E402
 
 ODD = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
 LARGE = "a line of text, as long as lines of text are\n" * 23302
 STUCK = 97  # the exit code if a thread keeps the interpreter running
-
-RETURNS = {"on_begin": (), "on_tool_call": (ToolCall,), "on_resolve_tool": (ToolResult,), "on_tool_result": (ToolResult,),
-           "on_final": (str,), "on_done": ()}
 
 
 def load():
@@ -43,8 +44,10 @@ def load():
     except PluginError as error:
         return {"error": str(error), "line": error.line, "column": error.column, "fix": error.fix,
                 "reaches": error.reaches}, None
-    return {"name": plugin.name, "hooks": list(plugin.hooks), "warnings": plugin.warnings,
-            "fixes": [getattr(warning, "fix", "") for warning in plugin.warnings], "seconds": time.monotonic() - began}, plugin
+    wrong = [warning for warning in plugin.warnings if isinstance(warning, WrongAnswer)]
+    others = [warning for warning in plugin.warnings if warning not in wrong]
+    return {"name": plugin.name, "hooks": list(plugin.hooks), "warnings": others, "wrong": wrong,
+            "fixes": [getattr(warning, "fix", "") for warning in others], "seconds": time.monotonic() - began}, plugin
 
 
 def line_of(error):
@@ -97,10 +100,23 @@ async def ask(plugin, hook, args, kind, part):
 
 
 def check_answer(report, hook, answer, after, before):
-    if answer is not None and not isinstance(answer, RETURNS[hook]):
-        report["wrong"] = f"it returns {type(answer).__name__}"
+    report["wrong"] = wrong(hook, answer)
     if answer is None and hook in ("on_tool_call", "on_tool_result") and after != before:
         report["changed"] = "it changes what it was given and returns None, so that nothing changes"
+
+
+def wrong(hook, answer):
+    """Say what is wrong with the type of an answer, in the words of the host."""
+    if hook not in ANSWERS:
+        return "" if answer is None else f"it returned {type(answer).__name__}, not None"
+    try:
+        encode(encodable(checked(hook, answer)))
+    except Exception as error:
+        part = unencodable(answer.input, "its ToolCall's input") if isinstance(answer, ToolCall) else ""
+        return part or str(error)
+    if isinstance(answer, ToolResult) and not isinstance(answer.output, str):
+        return f"the output of its ToolResult is {type(answer.output).__name__}, not str"
+    return remark(answer)
 
 
 def context(name, text="hello"):

@@ -97,14 +97,26 @@ func (s *mineSuite) transform(t *trial, h mine.Registration, context json.RawMes
 // checkRefusal checks how a hook refused or failed.
 func (s *mineSuite) checkRefusal(t *trial, what string, r *returned) {
 	s.suspect(r.stderr)
-	if r.exit.Signal != "" {
-		t.failf("%s ended by %s%s", what, r.exit, stderrEnd(r.stderr))
-		return
+	o, err := rawjson.Parse([]byte(strings.TrimSpace(r.stderr)))
+	switch {
+	case r.exit.Signal == "" && err == nil && !rawjson.Missing(o.Get("error")):
+	case !s.checkDeath(t, what, r):
+		s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
 	}
-	if o, err := rawjson.Parse([]byte(strings.TrimSpace(r.stderr))); err == nil && !rawjson.Missing(o.Get("error")) {
-		return
+}
+
+// checkDeath fails a check if a call has crashed, also in the way of docs/protocols/mine.md, row
+// M46: without a word on stderr. It reports whether the call has crashed.
+func (s *mineSuite) checkDeath(t *trial, what string, r *returned) bool {
+	if t.checkCrash(what, r.exit, r.stderr) {
+		return true
 	}
-	s.seen.note(sawUnsaid, "%s ended with %s, and stderr is %s", what, r.exit, shown(r.stderr))
+	silent := r.exit.Code != 0 && strings.TrimSpace(r.stderr) == ""
+	if silent {
+		t.failf("%s ended with %s and said nothing on stderr, which counts as a crash", what, r.exit)
+		t.fixWith(`to refuse, print {"status":"error","error":"…"} to stderr before you exit with a code other than 0`)
+	}
+	return silent
 }
 
 // checkAnswer checks the answer of a hook that succeeded.
@@ -224,8 +236,7 @@ func (s *mineSuite) command(t *trial, c dialect.CommandDoc, message string) {
 		t.failStart(err)
 	case r.over:
 		t.warnf("the command %s was still running after %s", c.Name, s.limit(mineCommand))
-	case r.exit.Signal != "":
-		t.failf("the command %s ended by %s%s", c.Name, r.exit, stderrEnd(r.stderr))
+	case t.checkCrash("the command "+c.Name, r.exit, r.stderr):
 	case r.exit.Code != 0 && strings.TrimSpace(r.stderr) == "":
 		t.failf("the command %s ended with %s and said nothing on stderr", c.Name, r.exit)
 	case r.exit.Code != 0:

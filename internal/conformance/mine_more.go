@@ -18,6 +18,8 @@ func (s *mineSuite) lifecycle(t *trial, event string) *returned {
 		t.failStart(err)
 	case r.over:
 		t.failf("%s did not end within %s", event, s.limit(mineLifecycle))
+	case r.exit.Signal != "": // it may end with any exit code: row M58
+		t.checkCrash(event, r.exit, r.stderr)
 	}
 	return r
 }
@@ -59,7 +61,9 @@ func (s *mineSuite) version(t *trial) {
 	}
 	message := strings.Replace(hookMessage(h.Stage, h.Mode, contexts(h)[0]), `"1.0.0"`, `"99.0.0"`, 1)
 	r := s.mustEnd(t, message, h.Timeout)
-	if !t.failed() && r.exit.Code == 0 {
+	switch {
+	case t.failed() || s.checkDeath(t, "a call of protocol version 99.0.0", r):
+	case r.exit.Code == 0:
 		t.warnf("it accepts a call of protocol version 99.0.0")
 	}
 }
@@ -72,6 +76,8 @@ func (s *mineSuite) mustEnd(t *trial, message string, within time.Duration) *ret
 		t.failStart(err)
 	case r.over:
 		t.failf("it did not end within %s of stdin %s", s.limit(within), shown(message))
+	case r.exit.Signal != "": // an exit code may be its answer
+		t.checkCrash("a call with stdin "+shown(message), r.exit, r.stderr)
 	}
 	return r
 }
@@ -115,8 +121,11 @@ func (s *mineSuite) huge(t *trial) {
 	context := json.RawMessage(fmt.Sprintf(`{"command":%s,"args":["a"],"flags":{},"result":{"stdout":%s,"stderr":"","exit_code":0},"timestamp":"2026-01-15T10:30:00Z"}`,
 		json.RawMessage(contextName(h)), text))
 	r := s.transform(t, h, context)
-	if !t.failed() && r.exit.Code != 0 {
-		t.failf("the hook %s ended with %s%s", h.Stage, r.exit, stderrEnd(r.stderr))
+	if t.failed() || r.exit.Code == 0 {
+		return
+	}
+	if short := s.transform(t, h, contexts(h)[0]); !t.failed() && short.exit != r.exit {
+		t.failf("the hook %s ended with %s, and with a short context %s%s", h.Stage, r.exit, short.exit, stderrEnd(r.stderr))
 	}
 }
 

@@ -41,6 +41,7 @@ type pythonLoaded struct {
 	Name     string   `json:"name"`
 	Hooks    []string `json:"hooks"`
 	Warnings []string `json:"warnings"`
+	Wrong    []string `json:"wrong"` // warnings about answers of a wrong type
 	Fixes    []string `json:"fixes"` // of the warnings
 	Seconds  float64  `json:"seconds"`
 }
@@ -85,7 +86,7 @@ func (s *pythonSuite) checks() []Check {
 			Rule: "An exception in a handler is logged, and its answer is ignored.",
 			Fix:  "handle every call and every result, also an empty input, an empty text and a tool that you do not know"},
 		{ID: "python.hook.type", Row: "P6", needs: []string{loads}, run: s.types, Does: "looks at what handlers return",
-			Rule: "`on_tool_call` returns a `ToolCall`, `on_resolve_tool` and `on_tool_result` a `ToolResult`, `on_final` a `str`. Each of them may return `None` instead; the other hooks return nothing.",
+			Rule: "`on_tool_call` returns a `ToolCall`, `on_resolve_tool` and `on_tool_result` a `ToolResult`, `on_final` a `str`. Each of them may return `None` instead; the other hooks return nothing. The fields of a `ToolCall` or `ToolResult` have the types of the protocol, and an `input` is JSON.",
 			Fix:  "return the type that the table of decorators has, or None"},
 		{ID: "python.hook.time", Row: "P7", needs: []string{loads}, run: s.inTime, Does: "measures how long handlers take",
 			Rule: "Each handler has 5 seconds.",

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,9 @@ func (s *pythonSuite) answers(t *trial) {
 }
 
 func (s *pythonSuite) types(t *trial) {
+	if len(s.loaded.Wrong) > 0 { // the source shows it, also where the calls of this test do not come
+		t.failf("%s: %s", s.target.Path, strings.Join(s.loaded.Wrong, "; "))
+	}
 	s.each(t, "", func(r pythonReport) string { return r.Wrong })
 }
 

@@ -217,7 +217,9 @@ func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
 		return
 	}
 	d.release()
-	t.passf("%s", d.process.Exit())
+	if !t.checkCrash("at the end of its stdin it", d.process.Exit(), d.process.Stderr()) {
+		t.passf("%s", d.process.Exit())
+	}
 }
 
 // shutdown sends shutdown, and returns the process and its answer. Another check waits for the end

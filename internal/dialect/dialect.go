@@ -436,6 +436,14 @@ func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
 // without a name. The rest of the plugin works.
 func (rt *Runtime) Unusable(message, fix string) { rt.note(message, fix, true) }
 
+// NoteTextIDs reports a plugin that answers with the ids of requests as strings. Its answers are
+// used, so this is a finding alone: no command warns of it.
+func (rt *Runtime) NoteTextIDs() {
+	if rt.Note != nil {
+		rt.Note(Problem{Message: `it answers the id 1 of a request with the id "1", a string`, Fix: "copy the id of the request unchanged, as a number"}, false)
+	}
+}
+
 func (rt *Runtime) note(message, fix string, unusable bool) {
 	log := rt.Log.With(FindingKey, true)
 	if fix != "" {

@@ -325,7 +325,8 @@ func FailureFix(e *hook.Error) string {
 		if e.Point == "" {
 			key = "tool_timeout"
 		}
-		return fmt.Sprintf("give it more time: set %s in [%s] of the configuration", key, document.KeyPath("plugins", e.Plugin))
+		return fmt.Sprintf("`patchbay plugin logs %[1]s` shows what it wrote, and `patchbay plugin test %[1]s` tries it alone; if it only needs longer, set %[2]s in [%[3]s] of the configuration",
+			program.Quote(e.Plugin), key, document.KeyPath("plugins", e.Plugin))
 	case hook.TooLarge:
 		return fmt.Sprintf("the plugin must send less, for example only the fields that it changes; tell its author, or disable it with `patchbay plugin disable %s`", program.Quote(e.Plugin))
 	case hook.Outdated:

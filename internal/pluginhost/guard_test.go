@@ -533,7 +533,7 @@ done
 		if _, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(gitCommand)); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"timed out after 100ms", "fix=\"give it more time: set timeout in [plugins.guard] of the configuration\""} {
+		for _, want := range []string{"timed out after 100ms", "fix=\"`patchbay plugin logs guard` shows what it wrote, and `patchbay plugin test guard` tries it alone; if it only needs longer, set timeout in [plugins.guard] of the configuration\""} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("the log does not say %q:\n%s", want, log)
 			}

@@ -3,6 +3,8 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,11 +57,13 @@ func (h *Host) lackingFix(e *entry, text string) string {
 func (e *entry) heldBack(grants []string) []string {
 	return slices.DeleteFunc(slices.Clone(e.trust.Withheld), func(held string) bool {
 		return !slices.ContainsFunc(grants, func(g string) bool {
-			return g == held || g == someHost && strings.HasPrefix(held, string(capability.NetHost)+":") ||
+			return g == held || isHost(g) && isHost(held) ||
 				g == somePath && strings.HasPrefix(held, string(capability.WriteFS)+":")
 		})
 	})
 }
+
+func isHost(grant string) bool { return strings.HasPrefix(grant, string(capability.NetHost)+":") }
 
 // grantFix returns a fix that suggests capabilities, or "" without any.
 func grantFix(grants []string) string {
@@ -70,6 +74,8 @@ func grantFix(grants []string) string {
 	switch {
 	case grants[0] == someHost:
 		return "its sandbox has no network; if it may connect to a host, add to its capabilities: " + someHost
+	case isHost(grants[0]):
+		return "its sandbox does not let it connect to that host; if it may, add to its capabilities: " + grants[0]
 	case grants[0] == somePath:
 		return "it may write only to /tmp and to granted paths, not to its own directory; if it may write elsewhere, add to its capabilities: " + somePath
 	case strings.HasPrefix(grants[0], string(capability.WriteFS)):
@@ -148,13 +154,43 @@ func (h *Host) lacking(e *entry, text string) []string {
 
 // lacksSome returns what a plugin lacked, to judge by a message that names no path or host.
 func (p *policy) lacksSome(text string) []string {
-	switch {
-	case readOnly.Regexp().MatchString(text):
+	if readOnly.Regexp().MatchString(text) {
 		return []string{somePath}
-	case noNetwork.Regexp().MatchString(text) && !p.connects():
+	}
+	to, named := unreached(text)
+	switch {
+	case named && p.cutOff(to):
+		return []string{to.String()}
+	case !p.connects() && noNetwork.Regexp().MatchString(text):
 		return []string{someHost}
 	}
 	return nil
+}
+
+// cutOff reports whether the sandbox is the reason why a plugin did not reach a host. If it may
+// connect to other hosts, that is certain only for this machine: the address of another host may
+// belong to a name that was granted.
+func (p *policy) cutOff(to capability.Capability) bool {
+	return !p.connects() || local(to) && !slices.ContainsFunc(p.grants, func(g capability.Capability) bool {
+		return g.Kind == capability.NetAny || local(g) && (g.AnyPort || g.Port == to.Port)
+	})
+}
+
+// local reports whether a host is this machine.
+func local(c capability.Capability) bool {
+	address, err := netip.ParseAddr(c.Host)
+	return c.Host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// unreached returns the host of the failed connection that a message names.
+func unreached(text string) (capability.Capability, bool) {
+	match := failedTo.Regexp().FindStringSubmatch(text)
+	if match == nil {
+		return capability.Capability{}, false
+	}
+	host := strings.Trim(match[1]+match[3]+match[5], "[]")
+	c, err := capability.Parse(string(capability.NetHost) + ":" + net.JoinHostPort(host, match[2]+match[4]+match[6]))
+	return c, err == nil
 }
 
 // connects reports whether a plugin may connect to any host.
@@ -193,9 +229,14 @@ var (
 	// readOnly matches the messages about a file that could not be written.
 	readOnly = pattern.New(`(?i)read-only file ?system|\bEROFS\b`)
 	// noNetwork matches the messages of C libraries, Node, Go, curl and Bun about a machine without
-	// network.
+	// network, on which nothing listens either.
 	noNetwork = pattern.New(`(?i)name resolution|name or service not known|could not resolve|no such host|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b` +
-		`|network is unreachable|unable to connect\. is the computer`)
+		`|network is unreachable|unable to connect\. is the computer|connection refused|connectionrefused|could(?:n't| not) connect to server`)
+	// failedTo matches the messages of Node, Go and curl about a connection that failed, with its
+	// address and port.
+	failedTo = pattern.New(`\bconnect E[A-Z]+ ([0-9A-Za-z.:-]+):([0-9]+)` +
+		`|\bdial (?:tcp|udp)[46]? (\S+):([0-9]+): ` +
+		`|\bconnect to (\S+) port ([0-9]+)`)
 	// pathNamed matches an absolute path in a message.
 	pathNamed = pattern.New(`/[^\s'"‘’:,;()\[\]]+`)
 )

@@ -35,25 +35,48 @@ func TestSuggestedCapabilitiesReplaceTheFix(t *testing.T) {
 // TestWhatAMessageDoesNotName: a message about a missing network, or about a path that is not
 // absolute, has a fix too, unless the plugin has a network.
 func TestWhatAMessageDoesNotName(t *testing.T) {
-	online := &policy{grants: []capability.Capability{{Kind: capability.NetHost, Host: "a.example", Port: 443}}}
+	online := &policy{grants: []capability.Capability{{Kind: capability.NetHost, Host: "a.example", Port: 443}, {Kind: capability.NetHost, Host: "localhost", AnyPort: true}}}
 	offline := &policy{grants: []capability.Capability{{Kind: capability.NetNone}}}
 	for message, want := range map[string]string{
-		"<urlopen error [Errno -3] Temporary failure in name resolution>":     someHost,
-		"getaddrinfo EAI_AGAIN b.example":                                     someHost,
-		`Post "https://b.example/": dial tcp: lookup b.example: no such host`: someHost,
-		"curl: (6) Could not resolve host: b.example":                         someHost,
-		"Unable to connect. Is the computer able to access the url?":          someHost,
-		"connect: network is unreachable":                                     someHost,
-		"[Errno 30] Read-only file system: 'log.txt'":                         somePath,
-		"EROFS: read-only file system, open 'log.txt'":                        somePath,
-		"the drawer is stuck":                                                 "",
-		"unable to connect the pipes":                                         "",
+		"<urlopen error [Errno -3] Temporary failure in name resolution>":                            someHost,
+		"getaddrinfo EAI_AGAIN b.example":                                                            someHost,
+		`Post "https://b.example/": dial tcp: lookup b.example: no such host`:                        someHost,
+		"curl: (6) Could not resolve host: b.example":                                                someHost,
+		"Unable to connect. Is the computer able to access the url?":                                 someHost,
+		"connect: network is unreachable":                                                            someHost,
+		"<urlopen error [Errno 111] Connection refused>":                                             someHost,
+		"connect ECONNREFUSED 127.0.0.1:8080":                                                        "net:127.0.0.1:8080",
+		"connect ECONNREFUSED ::1:8080":                                                              "net:[::1]:8080",
+		"connect EPERM 192.0.2.7:443 - Local (undefined:undefined)":                                  "net:192.0.2.7:443",
+		"dial tcp [::1]:8080: connect: connection refused":                                           "net:[::1]:8080",
+		"dial tcp 192.0.2.7:443: connect: operation not permitted":                                   "net:192.0.2.7:443",
+		"curl: (7) Failed to connect to db.example port 5432 after 0 ms: Couldn't connect to server": "net:db.example:5432",
+		"connect ECONNREFUSED /run/app.sock":                                                         "",
+		"[Errno 30] Read-only file system: 'log.txt'":                                                somePath,
+		"EROFS: read-only file system, open 'log.txt'":                                               somePath,
+		"the drawer is stuck":                                                                        "",
+		"unable to connect the pipes":                                                                "",
 	} {
 		if fix := grantFix(offline.lacksSome(message)); !strings.HasSuffix(fix, want) || (fix == "") != (want == "") {
 			t.Errorf("%s: fix %q, want %q", message, fix, want)
 		}
-		if got := online.lacksSome(message); want == someHost && got != nil {
+		if got := online.lacksSome(message); isHost(want) && got != nil {
 			t.Errorf("%s: a plugin with a network lacks %q", message, got)
+		}
+	}
+}
+
+// TestAnotherPortOfThisMachine: a sandbox has a loopback of its own, so a plugin with a network may
+// still lack a port of this machine. The address of another host may be that of a granted name.
+func TestAnotherPortOfThisMachine(t *testing.T) {
+	online := &policy{grants: []capability.Capability{{Kind: capability.NetHost, Host: "a.example", Port: 443}, {Kind: capability.NetHost, Host: "localhost", Port: 8080}}}
+	for message, want := range map[string][]string{
+		"connect ECONNREFUSED 127.0.0.1:8081": {"net:127.0.0.1:8081"},
+		"connect ECONNREFUSED 127.0.0.1:8080": nil,
+		"connect ECONNREFUSED 192.0.2.7:443":  nil,
+	} {
+		if got := online.lacksSome(message); !slices.Equal(got, want) {
+			t.Errorf("%s: a plugin with a network lacks %q, want %q", message, got, want)
 		}
 	}
 }
@@ -68,6 +91,7 @@ func TestWhatATrustedPluginWouldHave(t *testing.T) {
 	}{
 		{"exec:sum:/usr/bin/sum", []string{"exec:sum:/usr/bin/sum"}},
 		{someHost, []string{"net:a.example:443"}},
+		{"net:192.0.2.7:443", []string{"net:a.example:443"}},
 		{somePath, []string{"write:fs:/srv/out"}},
 		{"exec:jq:/usr/bin/jq", nil},
 		{"read:fs:/srv/in", nil},

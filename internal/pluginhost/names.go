@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
@@ -103,13 +105,25 @@ func (c census) gives(key string, b pluginNames) bool {
 	return len(owners) == 1 && owners[0].isSame(b)
 }
 
-// claimed returns the other plugin of b's dialect whose place has the name that b calls itself.
+// claimed returns the other plugin of b's dialect to which the name that b calls itself belongs,
+// because its place has that name. A name that several python files declare belongs to the first of
+// them (docs/protocols/python.md, row P19). Plugins of other dialects have a name only while they
+// run, see [Host.refuseTwins].
 func (c census) claimed(name string, b pluginNames) (owner pluginNames, ok bool) {
-	i := slices.IndexFunc(c, func(o pluginNames) bool { return o.dialect == b.dialect && o.place == name && !o.isSame(b) })
-	if i < 0 || b.place == name {
+	if b.place == name {
 		return pluginNames{}, false
 	}
-	return c[i], true
+	others := c.matching(func(o pluginNames) bool { return o.dialect == b.dialect && !o.isSame(b) })
+	i := slices.IndexFunc(others, func(o pluginNames) bool { return o.place == name })
+	if i < 0 && b.dialect == python.Name {
+		i = slices.IndexFunc(others, func(o pluginNames) bool {
+			return o.called == name && o.place < b.place && filepath.Dir(o.path) == filepath.Dir(b.path)
+		})
+	}
+	if i < 0 {
+		return pluginNames{}, false
+	}
+	return others[i], true
 }
 
 // A section is one [plugins.NAME] table about a plugin.

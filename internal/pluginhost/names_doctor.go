@@ -106,6 +106,8 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 			continue // not a plugin of this host
 		}
 		switch all, owners := r.names.withName(x.key), r.names.placed(x.key); {
+		case len(all) > 1 && h.setup().NoSearch:
+			problems = append(problems, r.besideInstalled(x, all)...)
 		case len(all) > 1:
 			problems = append(problems, x.problemf(oneOf(owners, all), "means %d plugins: %s. Its restrictions apply to all of them; "+
 				"its grants go to %s", len(all), all.list(x.key), owners.receiver()))
@@ -118,6 +120,20 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 		}
 	}
 	return problems
+}
+
+// besideInstalled reports a table whose name is that of the plugin at a path, and of an installed
+// one. Only the installed plugin gets the grants.
+func (r *roster) besideInstalled(x heading, all census) []config.Problem {
+	open := func(b pluginNames) bool {
+		return slices.ContainsFunc(r.entries, func(e *entry) bool { return e.names.isSame(b) })
+	}
+	here, installed := all.matching(open), all.matching(func(b pluginNames) bool { return !open(b) })
+	if len(x.gives) == 0 || len(here) == 0 || len(installed) == 0 {
+		return nil
+	}
+	return []config.Problem{x.problemf("name the installed plugin by its path, or rename "+here[0].path+" and write a table for its new name",
+		"is also about the installed plugin %s. The plugin at %s has its restrictions, but not %s", installed[0].path, here[0].path, strings.Join(x.gives, " and "))}
 }
 
 // list returns the plugins with a name as text.

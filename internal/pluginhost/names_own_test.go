@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,63 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			if got := final(t, host, "bar"); got != `{"text":"x aaa"}` {
 				t.Errorf("bar: %s", got)
 			}
+		}
+	})
+	t.Run("two files declare it", func(t *testing.T) {
+		h := newTestHome(t)
+		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
+		h.write(".agent/plugins/goo.py", code("bar", "goo"), 0o644)
+		host := h.open()
+		if got := states(host); got != "bar:ready goo:ready" {
+			t.Fatalf("states %s", got)
+		}
+		for name, want := range map[string]string{"bar": "foo", "foo": "foo", "goo": "goo"} {
+			if got := final(t, host, name); got != `{"text":"x `+want+`"}` {
+				t.Errorf("%s: %s", name, got)
+			}
+			if d, err := host.Plugin(name); err != nil || filepath.Base(d.Path) != want+".py" {
+				t.Errorf("%s is %+v, %v", name, d, err)
+			}
+		}
+		if got := final(t, host, "bar", "goo"); got != `{"text":"x foo goo"}` {
+			t.Errorf("both: %s", got)
+		}
+		if !slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+			return f.Severity == pluginhost.SeverityWarning && f.Plugin == "goo" && strings.Contains(f.Where, "goo.py") && strings.Contains(f.Problem, "foo.py") && f.Fix != ""
+		}) {
+			t.Errorf("findings %+v", host.Doctor())
+		}
+		for range 2 { // a name that is as it should be stays
+			before := host.Plugins()
+			if err := host.Refresh(t.Context()); err != nil || states(host) != "bar:ready goo:ready" || !reflect.DeepEqual(before, host.Plugins()) {
+				t.Errorf("%v, states %s", err, states(host))
+			}
+		}
+		h.write(".agent/plugins/aoo.py", code("bar", "aoo"), 0o644)
+		if err := host.Refresh(t.Context()); err != nil || states(host) != "bar:ready foo:ready goo:ready" {
+			t.Errorf("one before them: %v, states %s", err, states(host))
+		}
+		for _, gone := range []string{"aoo", "foo"} {
+			if err := os.Remove(filepath.Join(h.home, ".agent/plugins", gone+".py")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := host.Refresh(t.Context()); err != nil || states(host) != "bar:ready" || final(t, host, "bar") != `{"text":"x goo"}` {
+			t.Errorf("the others are gone: %v, states %s", err, states(host))
+		}
+	})
+	t.Run("the file's own name cannot be a plugin's", func(t *testing.T) {
+		h := newTestHome(t)
+		h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
+		h.write(".agent/plugins/\x1b[2J.py", code("bar", "odd"), 0o644)
+		host := h.open()
+		if got := states(host); got != "\x1b[2J:broken bar:ready" {
+			t.Errorf("states %q", got)
+		}
+		if !slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+			return f.Severity == pluginhost.SeverityError && strings.Contains(f.Problem, "bar.py") && strings.Contains(f.Problem, "not a valid name")
+		}) {
+			t.Errorf("findings %+v", host.Doctor())
 		}
 	})
 	t.Run("a link to nothing has the name", func(t *testing.T) {

@@ -2,6 +2,7 @@ package plugininstall
 
 import (
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,6 +39,11 @@ func (e *SourceError) Error() string { return e.why }
 
 // Fix returns what to write instead.
 func (e *SourceError) Fix() string { return e.fix }
+
+// A missingError is a source that does not exist: fs.ErrNotExist.
+type missingError struct{ SourceError }
+
+func (*missingError) Unwrap() error { return fs.ErrNotExist }
 
 // secretParts lists the parts of an address that may be keys: the user, and the part after the ?.
 var secretParts = pattern.New(`^([A-Za-z][A-Za-z0-9+.-]*://)?[^/@]*@|[?#].*$`)
@@ -85,7 +91,7 @@ func ParseSource(text, dir string) (Source, error) {
 	case hubName.MatchString(base) && !strings.HasSuffix(base, ".."):
 		return Source{Kind: Git, Text: base, URL: "https://github.com/" + strings.TrimSuffix(base, ".git") + ".git", Ref: ref}, nil
 	}
-	return Source{}, badSource(forms, "%s: there is no such file or directory, and it is not the address of a repository", shown(text))
+	return Source{}, &missingError{SourceError{fmt.Sprintf("%s: there is no such file or directory, and it is not the address of a repository", shown(text)), forms}}
 }
 
 // onDisk returns a source that exists on disk: as typed, or before an @REF.

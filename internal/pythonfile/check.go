@@ -32,12 +32,26 @@ func (f Files) CheckFile(ctx context.Context, path string) (Source, error) {
 	}
 	s, err := f.try(ctx, python.FileName(path), content)
 	s.Path = path
+	if err == nil {
+		s.Warnings = append(s.Warnings, s.ownName(path)...)
+	}
 	if fault, ok := errors.AsType[*CodeError](err); ok {
 		placed := *fault
 		placed.Problem.Path = path
 		return s, &placed
 	}
 	return s, err
+}
+
+// ownName gives a checked file the name that it would have where it is, and returns the warning
+// about it, if there is one.
+func (s *Source) ownName(path string) []python.Warning {
+	owner := python.OwnerOf(s.called, path)
+	if owner == "" {
+		return nil
+	}
+	s.Name = s.File
+	return []python.Warning{python.Misnamed(path, s.called, owner)}
 }
 
 // try checks code under any name.

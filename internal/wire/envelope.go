@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -169,6 +170,18 @@ func callID(id []byte) (uint64, bool) {
 	}
 	return uint64(f), true
 }
+
+// texts remembers whether an id that we issued came back as a string. Such a reply is accepted, but
+// its author may want to know.
+type texts struct{ some atomic.Bool }
+
+func (t *texts) note(m *message) {
+	if id := m.raw(m.id); len(id) > 0 && id[0] == '"' && !t.some.Load() {
+		t.some.Store(true)
+	}
+}
+
+func (t *texts) seen() bool { return t.some.Load() }
 
 // decimal parses up to 18 digits, more than any id that we issue.
 func decimal(text []byte) (n uint64, ok bool) {

@@ -43,7 +43,8 @@ type Peer struct {
 	notes    *notifier     // nil: there is no OnNotify
 	requests chan struct{} // holds a token for each request being answered
 	out      outbox
-	slots    sync.Pool      // of *slot
+	slots    sync.Pool // of *slot
+	texts    texts
 	work     sync.WaitGroup // every goroutine of the connection
 	ctx      context.Context
 	cancel   context.CancelFunc // of ctx: called when the connection has ended

@@ -80,6 +80,7 @@ func (p *Peer) reply(m *message) {
 	id, ok := m.callID()
 	if ok {
 		if s := p.take(id); s != nil {
+			p.texts.note(m)
 			s.fill(m.outcome(p.in, s.split))
 			return
 		}
@@ -90,6 +91,9 @@ func (p *Peer) reply(m *message) {
 	}
 	p.opts.noise(p.odd(id, ok), m.text(), m.raw(m.id))
 }
+
+// TextIDs reports whether a reply had the id of its request as a string, such as "1" for 1.
+func (p *Peer) TextIDs() bool { return p.texts.seen() }
 
 // odd returns the kind of noise of a reply that fits no call.
 func (p *Peer) odd(id uint64, ok bool) NoiseKind {

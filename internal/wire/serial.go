@@ -34,7 +34,8 @@ type Serial struct {
 	err   error     // why no call can succeed any more
 
 	// Replies with another id: serial_line.go.
-	right int  // how many replies in a row had the id of their call
+	right int // how many replies in a row had the id of their call
+	texts texts
 	held  held // a reply with another id, while it may still turn out to be an old one
 
 	// Sending: serial_send.go.
@@ -50,6 +51,9 @@ type Serial struct {
 	armed bool
 	watch func() bool // ends the watch on the context; nil: there is none
 }
+
+// TextIDs reports whether a reply had the id of its request as a string, such as "1" for 1.
+func (s *Serial) TextIDs() bool { return s.texts.seen() }
 
 // NewSerial makes a connection of the host's ends of a plugin's pipes: it reads r and writes w.
 func NewSerial(r, w *os.File, o Options) *Serial {

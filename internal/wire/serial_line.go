@@ -35,6 +35,7 @@ func (s *Serial) accept(m *message, want uint64) bool {
 	case isReply:
 		if ours {
 			s.right++
+			s.texts.note(m)
 		}
 		return ours || s.acceptOdd(m, want)
 	case isNothing:

@@ -140,6 +140,9 @@ func (p *plugin) greet(ctx context.Context, l *link) error {
 	if err := w.refusal(); err != nil {
 		return err
 	}
+	if l.peer.TextIDs() {
+		p.rt.NoteTextIDs()
+	}
 	for _, difference := range w.differences(p.manifest) {
 		p.rt.Odd("its answer to initialize "+difference, "make its manifest and its answer to initialize say the same")
 	}

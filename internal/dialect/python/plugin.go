@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -63,12 +65,13 @@ type plugin struct {
 // A description is what the runner reports about a loaded plugin.
 type description struct {
 	Name        string          `json:"name"`
-	Called      string          `json:"called"` // the name in __plugin__; it differs from Name if another file has it
+	Called      string          `json:"called"` // the name in __plugin__; it differs from Name if it belongs to another file
 	Hooks       []string        `json:"hooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	Description string          `json:"description"`
 	Warnings    []string        `json:"warnings"`
 	Fixes       []string        `json:"fixes"` // of the warnings
+	owner       string          // the file to which the name in __plugin__ belongs; "": to this one
 }
 
 func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
@@ -214,8 +217,12 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	}
 	// A sandboxed interpreter cannot see the other file, and one that loaded this file before may
 	// remember what was there then.
-	if about.Name = about.Called; taken(about.Called, p.path) {
-		about.Name = stem(p.path)
+	about.Name, about.owner = about.Called, OwnerOf(about.Called, p.path)
+	if about.owner != "" {
+		if about.Name = stem(p.path); !isName(about.Name) {
+			w := Misnamed(p.path, about.Called, about.owner)
+			return p.refused(file, &LoadError{Problem: dialect.Problem{Path: p.path, Message: w.Text + ", which is not a valid name", Fix: "change \"name\" in its __plugin__, or rename the file"}})
+		}
 	}
 	p.note(append(about.oddities(), about.misnamed(p.path)...))
 	first := p.take(file, about)
@@ -227,15 +234,32 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	return p.rename()
 }
 
-// taken reports whether name is the name of another plugin file in the same directory. A file's
-// name belongs to that file: docs/protocols/python.md, row P19.
-func taken(name, path string) bool {
-	other := filepath.Join(filepath.Dir(path), name+".py")
-	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || Reserved(name) || strings.HasPrefix(name, ".") {
-		return false
+// longestName is how many characters the name of a plugin may have, as in loader.py.
+const longestName = 64
+
+// isName reports whether a plugin may have a name, as loader.py does for the name in __plugin__.
+func isName(name string) bool {
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= longestName && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// OwnerOf returns the other plugin file in the same directory to which a name belongs, or "". A
+// file's name belongs to that file. The name that several files declare belongs to the first of
+// them: docs/protocols/python.md, row P19.
+func OwnerOf(name, path string) string {
+	own := stem(path)
+	if name == own {
+		return ""
 	}
-	info, err := os.Stat(other)
-	return err == nil && info.Mode().IsRegular() || dialect.LeadsNowhere(other)
+	first := ""
+	for _, other := range plugins(filepath.Dir(path)) {
+		switch {
+		case stem(other) == name:
+			return other
+		case first == "" && stem(other) < own && declaredIn(other) == name:
+			first = other
+		}
+	}
+	return first
 }
 
 // take stores a description, and reports whether it is the first.

@@ -109,10 +109,13 @@ func (*Dialect) Probe(env dialect.Env) []dialect.Problem {
 // folder returns the plugins folder: docs/protocols/python.md, row P14.
 func folder(env dialect.Env) string { return env.InHome(".agent", "plugins") }
 
-// list returns every plugin file by name. Hidden files, and names that Python itself uses, are not
-// plugins.
-func list(env dialect.Env) []string {
-	return slices.DeleteFunc(dialect.FilesIn(folder(env)), func(path string) bool {
+// list returns the files in the plugins folder by name.
+func list(env dialect.Env) []string { return plugins(folder(env)) }
+
+// plugins returns every plugin file in a directory by name. Hidden files, and names that Python
+// itself uses, are not plugins.
+func plugins(dir string) []string {
+	return slices.DeleteFunc(dialect.FilesIn(dir), func(path string) bool {
 		return filepath.Ext(path) != ".py" || Reserved(stem(path))
 	})
 }

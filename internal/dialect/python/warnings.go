@@ -37,15 +37,25 @@ func (d *description) oddities() []Warning {
 		"put one of the six decorators before a function, such as @on_final before `async def sign(ctx, text):`"})
 }
 
-// misnamed returns the warning about a plugin whose name in __plugin__ belongs to another file:
-// docs/protocols/python.md, row P19.
+// misnamed returns the warning about the plugin at path, if its name in __plugin__ belongs to
+// another file.
 func (d *description) misnamed(path string) []Warning {
-	if d.Called == "" || d.Called == d.Name {
+	if d.owner == "" {
 		return nil
 	}
-	other := filepath.Join(filepath.Dir(path), d.Called+".py")
-	return []Warning{{fmt.Sprintf("it calls itself %q, which is the name of %s, so it is called %s", d.Called, other, d.Name),
-		fmt.Sprintf("change \"name\" in its __plugin__, for example to %q", d.Name)}}
+	return []Warning{Misnamed(path, d.Called, d.owner)}
+}
+
+// Misnamed returns the warning about the plugin at path, whose name in __plugin__ belongs to the
+// file owner: docs/protocols/python.md, row P19.
+func Misnamed(path, called, owner string) Warning {
+	own := stem(path)
+	text := fmt.Sprintf("it calls itself %q, which is the name of %s, so it is called %s", called, owner, own)
+	if stem(owner) != called {
+		text = fmt.Sprintf("it calls itself %q, and so does %s, which comes before %s and keeps that name, so it is called %s",
+			called, owner, filepath.Base(path), own)
+	}
+	return Warning{text, fmt.Sprintf("change \"name\" in its __plugin__, for example to %q", own)}
 }
 
 // note reports warnings about the file to the log and to the findings.

@@ -90,6 +90,9 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
+	if s.conn.TextIDs() {
+		p.launch.rt.NoteTextIDs()
+	}
 	return p.adopt(m)
 }
 

@@ -6,6 +6,7 @@ pipeline calls them. Patchbay runs the same code inside the interpreter that its
     models.py      what handlers get and return
     decorators.py  @on_begin … @on_done
     loader.py      turns a file into a LoadedPlugin, or raises a PluginError with the place of the fault
+    answers.py     warnings about handlers whose source returns a wrong type
     inspection.py  the same without running the file, as far as possible
     storage.py     ~/.agent/plugins: save, list, delete
     registry.py    loaded plugins, cached until they are reloaded

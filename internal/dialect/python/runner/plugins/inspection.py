@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import decorators
+from .answers import wrong_answers
 from .loader import (
     API_VERSION,
     INJECTED,
@@ -55,7 +56,7 @@ def inspect_plugin_source(source: str | bytes, path: Path) -> LoadedPlugin:
         hooks={hook: _not_run for hook in decorators.HOOKS if hook in hooks},
         metadata=metadata,
         description=first_line(metadata.get("description") or ast.get_docstring(tree)),
-        warnings=[*warnings, *odd_fields(metadata)],
+        warnings=[*warnings, *wrong_answers(tree), *odd_fields(metadata)],
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from .eager import Outcome, launch, outcome
 from .loader import LoadedPlugin
-from .models import ToolCall, ToolResult
+from .models import ANSWERS, ToolCall
 from .output import current_plugin
 from .threads import Threads, harmless
 
@@ -46,24 +46,17 @@ class HookFailed(HookError):
     """The handler raised an exception, or its answer has the wrong type."""
 
 
-# What each hook may return instead of None. The answers of other hooks are ignored.
-_ANSWERS: dict[str, type] = {
-    "on_tool_call": ToolCall,
-    "on_resolve_tool": ToolResult,
-    "on_tool_result": ToolResult,
-    "on_final": str,
-}
-
-
 def checked(hook: str, value: Any) -> Any:
     """Return the value if it is an answer to the hook. None changes nothing."""
-    wanted = _ANSWERS.get(hook)
+    wanted = ANSWERS.get(hook)
     if wanted is None or value is None:
         return None
     if not isinstance(value, wanted):
         raise TypeError(f"it returned {type(value).__name__}, not {wanted.__name__} or None")
-    if isinstance(value, ToolCall) and not (isinstance(value.tool_name, str) and isinstance(value.input, dict)):
-        raise TypeError("it returned a ToolCall whose tool_name is not a str or whose input is not a dict")
+    if isinstance(value, ToolCall):
+        for name, part, kind in (("tool_name", value.tool_name, str), ("input", value.input, dict)):
+            if not isinstance(part, kind):
+                raise TypeError(f"it returned a ToolCall whose {name} is {type(part).__name__}, not {kind.__name__}")
     return value
 
 

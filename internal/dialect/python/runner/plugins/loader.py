@@ -23,6 +23,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from . import decorators, models
+from .advice import Advice
+from .answers import wrong_answers
 
 API_VERSION = "1.0"
 
@@ -48,24 +50,13 @@ class LoadedPlugin:
 
     name: str
     path: Path
-    called: str = ""  # the name in __plugin__, which is its name unless another file has it
+    called: str = ""  # the name in __plugin__, which is its name unless it belongs to another file
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
     coroutines: frozenset[str] = frozenset()  # the hooks whose handlers are async
     metadata: dict[str, Any] = field(default_factory=dict)
     description: str = ""
     warnings: list[str] = field(default_factory=list)
     module: ModuleType | None = None
-
-
-class Advice(str):
-    """A warning about a file, with its fix."""
-
-    fix: str
-
-    def __new__(cls, text: str, fix: str) -> Advice:
-        advice = super().__new__(cls, text)
-        advice.fix = fix
-        return advice
 
 
 class PluginError(ImportError, ValueError):
@@ -122,12 +113,12 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
     module = ModuleType(f"plugin_{path.stem}_{next(_numbers)}")
     sys.modules[module.__name__] = module  # dataclasses and pickle need it there
     try:
-        unknown = _execute(module, source, path)
+        unknown, wrong = _execute(module, source, path)
         metadata = checked_metadata(getattr(module, "__plugin__", {}), source, path)
         hooks, warnings = _handlers(module)
         for hook, handler in hooks.items():
             check_call(hook, handler, source, path)
-        warnings = [*map(no_hook, unknown), *warnings, *odd_fields(metadata)]
+        warnings = [*map(no_hook, unknown), *warnings, *wrong, *odd_fields(metadata)]
     except BaseException:
         discard(module)
         raise
@@ -150,11 +141,12 @@ def reserved(name: str) -> bool:
 
 
 def _name(called: str, path: Path) -> str:
-    """Return the name in __plugin__, or the file's name if another file has that one: docs/protocols/python.md, row P19."""
-    other = path.parent / f"{called}.py"
-    if called == path.stem or called[0] == "." or reserved(called) or other.name != f"{called}.py" or other.parent != path.parent:
+    """Return the name in __plugin__, or the file's name if that one belongs to another file: docs/protocols/python.md, row P19."""
+    if called == path.stem:
         return called
-    return path.stem if other.is_file() else called
+    others = [p for p in path.parent.glob("*.py") if p.name[0] != "." and not reserved(p.stem) and p.is_file()]
+    owned = any(p.stem == called or p.stem < path.stem and declared_name(p) == called for p in others)
+    return path.stem if owned else called
 
 
 def declared_name(path: Path) -> str | None:
@@ -178,8 +170,8 @@ def discard(module: ModuleType | None) -> None:
         sys.modules.pop(module.__name__, None)
 
 
-def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
-    """Run a file, and return the decorators in it that are named like hooks but are not hooks."""
+def _execute(module: ModuleType, source: str | bytes, path: Path) -> tuple[list[str], list[str]]:
+    """Run a file. Return the decorators in it that are named like hooks but are not hooks, and warnings about answers."""
     module.__file__ = str(path)
     for hook in decorators.HOOKS:
         setattr(module, hook, getattr(decorators, hook))
@@ -189,7 +181,8 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
     try:
         # Without dont_inherit, the future statements of this file would apply to the plugin too.
         code = compile(source, str(path), "exec", dont_inherit=True)
-        stand_ins = {name: _stand_in for name in unknown_hooks(ast.parse(source))}
+        tree = ast.parse(source)
+        stand_ins = {name: _stand_in for name in unknown_hooks(tree)}
         module.__dict__.update(stand_ins)
         exec(code, module.__dict__)
     except BaseException as error:  # the event loop would swallow the others, and the host wait for an answer
@@ -201,7 +194,7 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
     unknown = [name for name in stand_ins if module.__dict__.get(name) is _stand_in]
     for name in unknown:
         del module.__dict__[name]
-    return unknown
+    return unknown, wrong_answers(tree)
 
 
 def _stand_in(handler: Any) -> Any:

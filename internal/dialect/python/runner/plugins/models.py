@@ -35,3 +35,12 @@ class ToolResult:
     output: str
     success: bool = True
     error: str | None = None
+
+
+# What each hook may return instead of None. The answers of other hooks are ignored.
+ANSWERS: dict[str, type] = {
+    "on_tool_call": ToolCall,
+    "on_resolve_tool": ToolResult,
+    "on_tool_result": ToolResult,
+    "on_final": str,
+}

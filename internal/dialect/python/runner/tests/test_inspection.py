@@ -46,6 +46,7 @@ class InspectionTest(PluginCase):
                      "__plugin__ = {'description': 'short'}\n", "@on_final\ndef f(ctx, text): pass\ndef f(): pass\n",
                      "class on:\n    @on_final\n    def f(self): pass\n",
                      "@on_finish\nasync def f(ctx): pass\n",
+                     "@on_final\ndef f(ctx, text):\n    return {'text': text} if text else [text]\n",
                      "@on_done\nasync def f(ctx):\n    yield 1\n", "@on_done\ndef f(ctx):\n    x = [(yield from ctx)]\n",
                      "@on_done\ndef f(ctx):\n    def g():\n        yield 1\n    return list(g())\n"):
             with self.subTest(text):

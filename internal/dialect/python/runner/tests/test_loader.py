@@ -118,6 +118,14 @@ class LoaderTest(PluginCase):
         plugin = self.load(text)
         self.assertEqual((plugin.name, plugin.called, plugin.metadata["name"]), ("sample", "other", "other"))
 
+    def test_a_name_that_several_files_declare_is_that_of_the_first(self):
+        text = '__plugin__ = {"name": "same"}'
+        self.write("zeta", text)
+        self.assertEqual(self.load(text).name, "same")
+        self.write("alpha", text)
+        plugin = self.load(text)
+        self.assertEqual((plugin.name, plugin.called), ("sample", "same"))
+
     def test_a_name_that_is_not_a_plugin_s_file(self):
         self.write("__init__", "")
         for name in ("__init__", "../tests/other", "a name", "."):
