@@ -41,8 +41,8 @@ as soon as it is done.`,
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
 		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; failures that did not end the event are warnings"},
-			exit{exitFailed, "a plugin failed, and its on_failure \"abort\" ended the event (verdict deny); with --events: an event had an error, or there is no such point"},
-			exit{exitRefused, "a plugin refused the event (verdict deny), or it failed and its on_failure is \"deny\"; not with --events"}, exit{exitNotFound, "no such point; not with --events"}),
+			exit{exitFailed, "a plugin failed, and that ended the event: on_failure is \"abort\", or the plugin's protocol demands it; with --events: an event had an error, or names an unknown point"},
+			exit{exitRefused, "a plugin refused the event, or it failed at a gate or with on_failure \"deny\"; not with --events"}, exit{exitNotFound, "no such point; not with --events"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +52,7 @@ as soon as it is done.`,
 	f := cmd.Flags()
 	f.StringVar(&opts.data, "data", "", "an object, the payload: `JSON|@FILE|-`, where @FILE reads a file and - reads stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
-	f.StringVar(&opts.events, "events", "", "fire many events, a JSON object on each line of `FILE|-`, where - reads stdin")
+	f.StringVar(&opts.events, "events", "", "fire the events in `FILE|-`, one JSON object on each line; - reads stdin")
 	f.BoolVar(&opts.list, "list", false, "list the points")
 	return cmd
 }
@@ -67,6 +67,8 @@ func fireArgs(opts *fireOptions) cobra.PositionalArgs {
 			return usage("each event names its own point and data", "patchbay fire: --events cannot be used with POINT, --data or --list")
 		case opts.list && len(args) == 1:
 			return usage("leave one of them out", "patchbay fire: --list cannot be used with POINT")
+		case opts.list && (opts.data != "" || opts.trace):
+			return usage("leave them out, or write a POINT", "patchbay fire: --list cannot be used with --data or --trace")
 		case len(args) == 0 && (opts.data != "" || opts.trace) && opts.events == "":
 			return usage("`patchbay fire --list` lists the points", "patchbay fire: missing POINT")
 		}

@@ -120,8 +120,8 @@ func newJobImportCommand(a *app) *cobra.Command {
 		Long: `Copy the agents of DIR into Patchbay's own directory. An agent is a directory
 with an agent.toml. DIR defaults to ~/.config/dotagent/agents. If Patchbay has
 an agent of the same name, the agent is not copied. Agents in
-~/.config/dotagent/agents also run without a copy, because it is one of the
-directories of [jobs] dirs. After the import, only the copy runs.`,
+~/.config/dotagent/agents also run without a copy: by default, that directory is
+in [jobs] dirs. After the import, only the copy runs.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
 		Annotations: exits(exit{exitOK, "all agents were copied, or exist already"}, exit{exitFailed, "some manifests are broken"}, exit{exitNotFound, "there is no directory DIR"}),
 		Args:        atMostOne,

@@ -73,7 +73,7 @@ lists every check.`,
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only the checks `ID,…`; the beginning of an id, such as kaged.handshake, chooses several")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and run none")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this `FILE`, in the format of JUnit")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; checks that did not run by then fail")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; checks that did not finish by then fail, and those that need them are skipped")
 	cmd.Flags().BoolVar(&f.bare, "no-sandbox", false, "run plugins of kaged and mine without their sandbox")
 	if err := cmd.RegisterFlagCompletionFunc("only", completeChecks); err != nil {
 		panic(err) // the flag was added a few lines above
@@ -89,6 +89,8 @@ func (f *conformFlags) check(cmd *cobra.Command, args []string) error {
 		return usage("write a duration such as 2m", "--timeout: %s is not a positive duration", f.timeout)
 	case f.list && len(args) > 0:
 		return usage("leave out "+args[0]+", or --list", "%s: --list cannot be used with a plugin", cmd.CommandPath())
+	case f.list && (len(f.only) > 0 || f.junit != ""):
+		return usage("leave them out, or name a plugin", "%s: --list cannot be used with --only or --junit", cmd.CommandPath())
 	case f.list:
 		return nil
 	case len(args) == 0:

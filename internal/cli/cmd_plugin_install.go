@@ -34,10 +34,10 @@ by path or https address; or a git repository: OWNER/REPO on GitHub, a path, or
 an https or ssh address, each with an optional @REF for a branch, tag or commit.
 
 No part of the plugin is built or run; commands that you may have to run are
-printed. Its manifest is checked as ` + "`patchbay plugin validate`" + ` does. If a source
-has several plugins, choose with --plugin or --all. A plugin that was installed
-before is replaced in one step; a running daemon switches to the new one and
-loses no event.`,
+printed. The manifest file of a kaged or mine plugin is checked, as
+` + "`patchbay plugin validate`" + ` does it. If a source has several plugins, choose with
+--plugin or --all. A plugin that was installed before is replaced in one step; a
+running daemon switches to the new one and loses no event.`,
 		Example: `  patchbay plugin install ./my-plugin
   patchbay plugin install shout-1.2.tar.gz
   patchbay plugin install owner/repo@v1.2.0

@@ -55,6 +55,9 @@ func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) e
 	if opts.lines < 0 {
 		return usage("write a number that is not negative", "--lines %d is negative", opts.lines)
 	}
+	if opts.lines == 0 && !opts.follow {
+		return usage("leave it out to see the last 200 lines, or add --follow", "--lines 0 shows nothing")
+	}
 	p, err := a.findInstalled(ctx, name)
 	if err != nil {
 		return err
@@ -68,7 +71,7 @@ func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) e
 		return &problem{kind: kindFailed, err: err}
 	}
 	shown := pluginLogs{Plugin: p.Name, Dialect: p.Dialect, File: store.File(p.Dialect, p.Logged), Lines: append([]pluginlog.Line{}, lines...)}
-	if len(lines) == 0 {
+	if len(lines) == 0 && opts.lines > 0 {
 		shown.Note = a.emptyLog(p, shown.File)
 	}
 	if err := a.showPluginLogs(shown, opts.follow); err != nil || !opts.follow {

@@ -25,11 +25,12 @@ func newToolCallCommand(a *app) *cobra.Command {
 		Use:   "call NAME [ARGUMENT=VALUE…]",
 		Short: "Call a tool by its name",
 		Long: `Call one tool and print its result. Only plugins that may have the tool are
-started. The end of a tool's name is enough if only one tool ends with it.
+started. The last part of a tool's name, after a _ or a dot, is enough if only
+one tool ends with it.
 
 Write each argument as ARGUMENT=VALUE, or all of them as a JSON object with
 --args: the JSON itself, @FILE to read it from a file, or - to read it from
-stdin. Arguments are checked against the tool's schema before the call.`,
+stdin. ARGUMENT=VALUE replaces an argument of --args. Arguments are checked against the tool's schema before the call.`,
 		Example: `  patchbay tool call log count=3
   patchbay tool call plugin_git_log --args '{"count":3}'
   patchbay tool call plugin_git_log --args @args.json

@@ -18,8 +18,8 @@ func newToolInfoCommand(a *app) *cobra.Command {
 		Use:   "info NAME",
 		Short: "Show what a tool does and which arguments it takes",
 		Long: `Show one tool: what it does, its plugin, and every argument with its type and
-whether it is required. The end of a tool's name is enough if only one tool ends
-with it.`,
+whether it is required. The last part of a tool's name, after a _ or a dot, is
+enough if only one tool ends with it.`,
 		Example: `  patchbay tool info plugin_git_log
   patchbay tool info log --json | jq .parameters`,
 		Annotations:       exits(exit{exitOK, "the tool was shown"}, exit{exitNotFound, "no such tool"}),

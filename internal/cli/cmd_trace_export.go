@@ -87,6 +87,9 @@ func checkTarget(cmd *cobra.Command) error {
 	if len(given) > 1 {
 		return usage("run the command once for each", "%s: --%s cannot be used together", cmd.CommandPath(), strings.Join(given, " and --"))
 	}
+	if cmd.Flags().Changed("gzip") && cmd.Flags().Changed("file") {
+		return usage("compress the file afterwards", "%s: --gzip is for requests to a collector; it cannot be used with --file", cmd.CommandPath())
+	}
 	for _, name := range []string{"gzip", "limit"} {
 		if cmd.Flags().Changed("recording") && cmd.Flags().Changed(name) {
 			return usage("leave --"+name+" out", "%s: --%s cannot be used with --recording", cmd.CommandPath(), name)

@@ -84,6 +84,9 @@ func (a *app) runRecord(ctx context.Context, path string, words []string) error 
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil && s.Events+s.Calls+s.LeftOut == 0 {
+		return &problem{kind: kindInterrupted, err: context.Cause(ctx)}
+	}
 	return a.printRecorded(s, code)
 }
 

@@ -89,6 +89,11 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 	if opts.as != "" && opts.plugin == "" {
 		return usage("add --plugin PATH", "--as needs --plugin: --as names the recorded plugin to compare with the plugin at PATH")
 	}
+	for _, text := range opts.ignore {
+		if err := recording.CheckIgnored(text); err != nil {
+			return usage("begin it with /sent, /received, /verdict, /error, /diff or /result, or write the name of a field without /", "--ignore: %w", err)
+		}
+	}
 	r, err := recording.Read(a.path(file), opts.partial)
 	if err != nil {
 		return badRecording(err)

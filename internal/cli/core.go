@@ -39,8 +39,12 @@ func modelHint(core *daemon.Core) string {
 // withCore opens everything that the agent needs, calls use, and closes it again.
 func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core) error) error {
 	if m.model != "" {
-		if _, _, err := model.ParseName(m.model); err != nil {
+		provider, _, err := model.ParseName(m.model)
+		if err != nil {
 			return usage("", "--model: %w", err)
+		}
+		if m.script != "" && provider != model.ProviderOffline {
+			return usage("leave one of them out", "--script is for the offline model; it cannot be used with --model %s", m.model)
 		}
 	}
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script), NoAgentsMD: m.noAgents}, use)

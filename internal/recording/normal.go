@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -68,6 +69,18 @@ func parseIgnored(text string) ignored {
 	}
 	return ignored{parts: parts}
 }
+
+// CheckIgnored checks an element of [ReplayOptions.Ignore]. A pointer that no difference can have
+// is an error.
+func CheckIgnored(text string) error {
+	if i := parseIgnored(text); i.parts != nil && i.parts[0] != "*" && !slices.Contains(compared, i.parts[0]) {
+		return fmt.Errorf("no difference begins with /%.64s", i.parts[0])
+	}
+	return nil
+}
+
+// compared are the parts of a call that are compared: the first parts of pointers.
+var compared = []string{"sent", "received", "verdict", "error", "error_kind", "on_failure", "diff", "result"}
 
 func (i ignored) matches(path []string) bool {
 	if i.parts == nil {
