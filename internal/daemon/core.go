@@ -294,10 +294,11 @@ func (c *Core) closeHost() error {
 		errs = append(errs, c.procs.Close())
 	}
 	if c.Host != nil {
+		others := func() {}
 		if c.projects != nil {
-			c.projects.close()
+			others = c.projects.close
 		}
-		errs = append(errs, c.Host.Close())
+		errs = append(errs, c.Host.CloseWith(others)) // at once, because each plugin may need half a minute
 	}
 	return errors.Join(errs...)
 }

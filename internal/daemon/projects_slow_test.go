@@ -166,6 +166,30 @@ func TestTheDaemonEndsWhilePluginsStart(t *testing.T) {
 	})
 }
 
+// TestPluginsOfAllProjectsEndAtOnce: a daemon that ends closes its own plugins and those of other
+// projects at the same time.
+func TestPluginsOfAllProjectsEndAtOnce(t *testing.T) {
+	h := newTestHome(t)
+	other := repository(t, "other")
+	meet := "'\"shutdown\"'*) touch ending; until [ -e " + h.home + "/ending ] && [ -e " + other + "/ending ]; do sleep 0.01; done;"
+	h.script("where", strings.Replace(where, "'\"shutdown\"'*)", meet, 1))
+	o, log := h.options(), new(plugtest.Log)
+	o.Host.Logger = slog.New(slog.NewTextHandler(log, nil))
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, done, err := c.projects.in(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+	h.close(c)
+	if strings.Contains(log.String(), "did not answer shutdown") {
+		t.Errorf("one of them waited for the other: %s", log)
+	}
+}
+
 // TestAChangeWhileTheDaemonEnds: a change of the configuration stays, although the daemon does not
 // wait until a new plugin has started.
 func TestAChangeWhileTheDaemonEnds(t *testing.T) {

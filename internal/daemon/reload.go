@@ -32,7 +32,9 @@ func (c *Core) reloadTelling(ctx context.Context, reloaded func(*pluginhost.Host
 		defer reloaded(host)
 		return host.Reload(ctx, c.files.Load)
 	})
-	c.log.Info("everything was reloaded", "plugins", len(c.Host.Plugins()))
+	if ctx.Err() == nil {
+		c.log.Info("everything was reloaded", "plugins", len(c.Host.Plugins()))
+	}
 	return nil
 }
 

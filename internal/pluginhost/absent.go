@@ -265,8 +265,9 @@ func (r *roster) allNames() []string {
 }
 
 // logSkippedFailures logs the failures that did not end the event, because Fire returns no error
-// for them. It omits those that the dialect has already logged. If the caller itself reports
-// failures, they are logged at level info and not as warnings.
+// for them. It omits those that the dialect has already logged, but says what to do about a plugin
+// that was too slow. If the caller itself reports failures, they are logged at level info and not
+// as warnings.
 func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 	level := slog.LevelWarn
 	if hook.ChoiceOf(ctx).Reports {
@@ -274,7 +275,7 @@ func (h *Host) logSkippedFailures(ctx context.Context, out *hook.Outcome) {
 	}
 	for i := range out.Steps {
 		s := &out.Steps[i]
-		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged {
+		if s.Err == nil || s.Action != hook.ActionSkip || s.Err.Logged && s.Err.Kind != hook.Timeout {
 			continue
 		}
 		text, fix := skippedFailure(s.Err)

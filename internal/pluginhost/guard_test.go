@@ -524,6 +524,19 @@ done
 			}
 		}
 	})
+	t.Run("so is a timeout that the dialect has logged", func(t *testing.T) {
+		plugtest.NeedTool(t, "python3")
+		h := newTestHome(t)
+		h.write(".agent/plugins/slow.py", "import asyncio\n@on_final\nasync def f(ctx, text): await asyncio.sleep(60)\n", 0o644)
+		h.config("[plugins.slow]\ntimeout = \"100ms\"\n")
+		host, log := h.logged(nil)
+		if _, err := host.Fire(t.Context(), hook.TurnFinal, json.RawMessage(`{"text":"x"}`)); err != nil {
+			t.Fatal(err)
+		}
+		if want := "fix=\"`patchbay plugin logs slow` shows what it wrote, "; !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	})
 	t.Run("a timeout is logged with its fix", func(t *testing.T) {
 		h := newTestHome(t)
 		h.write(guardFile, guardHead+"[[hooks]]\ncommand = \"*\"\nstage = \"preexec\"\nmode = \"transform\"\ntimeout = \"100ms\"\n", 0o644)

@@ -362,23 +362,34 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 // Close closes all plugins at once, each in the way of its protocol, and returns when no process of
 // the host is left. It ends a refresh or reload in progress, which may be waiting for a plugin that
 // starts slowly. It may be called more than once.
-func (h *Host) Close() error {
+func (h *Host) Close() error { return h.CloseWith(func() {}) }
+
+// CloseWith is [Host.Close]. At the same time it calls others, which closes the hosts that
+// [Host.In] made from this one. When both have ended, it ends the processes that are left.
+func (h *Host) CloseWith(others func()) error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
+		var beside sync.WaitGroup
+		beside.Go(others)
 		h.renewals.close()
 		h.refreshMu.Lock() // wait until a refresh in progress has closed the plugins that it started
 		defer h.refreshMu.Unlock()
 		h.retiring.Wait() // they do not wait for events any longer, because h.closed is closed
 		err = h.shutdown()
+		beside.Wait()
+		if !h.setup().guest {
+			err = errors.Join(err, h.procs.Close())
+		}
 	})
 	return err
 }
 
+// shutdown closes the plugins.
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
 	busy := !h.setup().guest || h.roster().uses.Load() > 0 // otherwise the pending calls are those of other projects
-	errs := make([]error, len(entries), len(entries)+1)    // each goroutine owns one element
+	errs := make([]error, len(entries))                    // each goroutine owns one element
 	watch := h.stopWatch(entries)
 	var closing sync.WaitGroup
 	for i, e := range entries {
@@ -393,9 +404,6 @@ func (h *Host) shutdown() error {
 		}
 	}
 	closing.Wait()
-	if !h.setup().guest {
-		errs = append(errs, h.procs.Close())
-	}
 	return errors.Join(errs...)
 }
 

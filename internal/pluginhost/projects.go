@@ -18,7 +18,7 @@ func (h *Host) Project() string { return h.setup().projectRoot }
 
 // In opens the host's plugins once more, to work in another directory. They run there, and receive
 // that directory's project. Both hosts share storage, secrets, permissions and counters. The caller
-// must close the second host before the first.
+// must close the second host before the first, or with it: see [Host.CloseWith].
 func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if h.isClosed() {
 		return nil, ErrClosed
