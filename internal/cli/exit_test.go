@@ -42,6 +42,8 @@ func TestClassify(t *testing.T) {
 		"a model that refuses":                     {&model.Error{Fix: "check the key"}, kindFailed, exitFailed},
 		"a file that cannot be read":               {fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), kindFailed, exitFailed},
 		"an address that does not answer":          {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, kindFailed, exitFailed},
+		"a reader of the output that has ended":    {&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, kindInternal, exitPipe},
+		"a daemon that ends during a request":      {&net.OpError{Op: "write", Err: syscall.EPIPE}, kindFailed, exitFailed},
 		"any other error is internal":              {errors.New("?"), kindInternal, exitFailed},
 	}
 	for name, tt := range tests {
@@ -75,7 +77,19 @@ func TestFileFixes(t *testing.T) {
 			t.Errorf("%v: %q", err, got)
 		}
 	}
+	for path, want := range map[string]string{ // that may not be opened
+		filepath.Join(dir, "a b"): "`ls -ld " + program.Quote(dir) + "` shows", dir: "`ls -ld " + program.Quote(dir) + "` shows", ".gemini": "`ls -la` in the directory that holds it",
+	} {
+		if got := fixOf(&fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if got := fixOf(&fs.PathError{Op: "unlink", Path: dir, Err: syscall.EACCES}); !strings.Contains(got, program.Quote(filepath.Dir(dir))+"`") {
+		t.Errorf("a directory that may not be removed: %q", got)
+	}
+	socket := &net.UnixAddr{Name: filepath.Join(dir, "sock"), Net: "unix"}
 	for err, want := range map[*net.OpError]string{
+		{Op: "dial", Addr: socket, Err: syscall.EACCES}: "`ls -ld " + program.Quote(dir) + "`",
 		{Op: "listen", Err: syscall.EACCES}: "a port above 1023", {Op: "listen", Err: syscall.EADDRNOTAVAIL}: "another address", {Op: "dial", Err: syscall.ECONNREFUSED}: "can reach it",
 	} {
 		if got := fixOf(err); !strings.Contains(got, want) {
