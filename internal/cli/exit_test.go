@@ -90,7 +90,7 @@ func TestFileFixes(t *testing.T) {
 	socket := &net.UnixAddr{Name: filepath.Join(dir, "sock"), Net: "unix"}
 	for err, want := range map[*net.OpError]string{
 		{Op: "dial", Addr: socket, Err: syscall.EACCES}: "`ls -ld " + program.Quote(dir) + "`",
-		{Op: "listen", Err: syscall.EACCES}: "a port above 1023", {Op: "listen", Err: syscall.EADDRNOTAVAIL}: "another address", {Op: "dial", Err: syscall.ECONNREFUSED}: "can reach it",
+		{Op: "listen", Err: syscall.EACCES}:             "a port above 1023", {Op: "listen", Err: syscall.EADDRNOTAVAIL}: "another address", {Op: "dial", Err: syscall.ECONNREFUSED}: "can reach it",
 	} {
 		if got := fixOf(err); !strings.Contains(got, want) {
 			t.Errorf("%v: %q", err, got)
