@@ -214,8 +214,8 @@ func fileFix(err error) string {
 }
 
 // ownerFix returns how to fix a path that may not be used. It names the path, or the innermost
-// directory above it that can be seen, because its rights are the likely reason. For a relative path
-// it names none, because the path may be relative to another directory than ours.
+// directory above it that can be seen, because its rights are the likely reason. For a relative
+// path it names none, because the path may be relative to another directory than ours.
 func ownerFix(path string) string {
 	if !filepath.IsAbs(path) {
 		return "`ls -la` in the directory that holds it shows owners and modes; change them, or name another place"
