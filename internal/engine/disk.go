@@ -27,8 +27,8 @@ func (diskRefuses) Error() string { return "the disk refuses to write" }
 func (diskRefuses) DiskRefuses() {}
 
 // probeDisk tries to write a number of bytes into a directory, and removes them again. It is used
-// only after a failure, for the health, and before a purge. It does not ask the file system for its free space,
-// because a user may be allowed less.
+// only after a failure, for the health, and before a purge. It does not ask the file system for its
+// free space, because a user may be allowed less.
 func probeDisk(dir string, bytes int) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err == nil {
@@ -82,9 +82,9 @@ func (e *Engine) Disk() error {
 // if there is no directory yet.
 func Disk(dir string) error { return probeDisk(dir, spare) }
 
-// room returns an error if the disk of an embedded engine refuses to write now. It is asked before a
-// purge: if the server cannot write the marks of one, it waits for a lock that it holds itself, and
-// answers nothing any more until the process has ended.
+// room returns an error if the disk of an embedded engine refuses to write now. It is asked before
+// a purge: if the server cannot write the marks of one, it waits for a lock that it holds itself,
+// and answers nothing any more until the process has ended.
 func (e *Engine) room() error {
 	if e.node == nil {
 		return nil
