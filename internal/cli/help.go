@@ -29,7 +29,7 @@ type exit struct {
 func exits(own ...exit) map[string]string {
 	all := own
 	for _, e := range []exit{
-		{exitUsage, "usage error"}, {exitConfig, "the configuration has an error"}, {exitInterrupted, "interrupted"},
+		{exitFailed, "the command failed"}, {exitUsage, "usage error"}, {exitConfig, "the configuration has an error"}, {exitInterrupted, "interrupted"},
 	} {
 		if !slices.ContainsFunc(own, func(o exit) bool { return o.code == e.code }) { // the text of the command wins
 			all = append(all, e)
