@@ -175,6 +175,9 @@ func onlyFix(c *config.Error) string {
 
 // systemFix returns how to fix an error of the file system or the network, or "".
 func systemFix(err error) string {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "getwd" {
+		return "the current directory is gone: change to another one, or name one with --dir DIR"
+	}
 	at, ok := errors.AsType[*net.OpError](err)
 	switch {
 	case !ok:

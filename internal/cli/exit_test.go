@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -95,6 +96,9 @@ func TestFileFixes(t *testing.T) {
 		if got := fixOf(err); !strings.Contains(got, want) {
 			t.Errorf("%v: %q", err, got)
 		}
+	}
+	if got := fixOf(fmt.Errorf("working directory: %w", os.NewSyscallError("getwd", syscall.ENOENT))); !strings.Contains(got, "--dir DIR") {
+		t.Errorf("a current directory that is gone: %q", got)
 	}
 	if got := fixOf(syscall.ENOENT); got != "" {
 		t.Errorf("an error without a path: %q", got)

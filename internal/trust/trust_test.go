@@ -234,8 +234,8 @@ func TestLockCanBeReadAgain(t *testing.T) {
 	}
 }
 
-// TestUnreadableLock: nobody is told to remove a lock that only cannot be read, because it says
-// which plugins were trusted.
+// TestUnreadableLock: the fix of a lock that only cannot be read is not to remove it, because it
+// says which plugins were trusted.
 func TestUnreadableLock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("[["), 0o600); err != nil {
