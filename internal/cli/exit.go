@@ -196,6 +196,8 @@ func systemFix(err error) string {
 func fileFix(err error) string {
 	at, ok := errors.AsType[*fs.PathError](err)
 	switch {
+	case !ok && errors.Is(err, engine.ErrDisk): // the server reports it as a text
+		return "make that disk writable again: if it is full, free some room"
 	case !ok:
 		return ""
 	case errors.Is(err, fs.ErrNotExist):

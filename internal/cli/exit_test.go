@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -44,6 +45,7 @@ func TestClassify(t *testing.T) {
 		"a file that cannot be read":               {fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), kindFailed, exitFailed},
 		"an address that does not answer":          {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, kindFailed, exitFailed},
 		"a reader of the output that has ended":    {&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, kindInternal, exitPipe},
+		"a disk that the engine cannot write":      {fmt.Errorf("turn: %w", engine.ErrDisk), kindFailed, exitFailed},
 		"a daemon that ends during a request":      {&net.OpError{Op: "write", Err: syscall.EPIPE}, kindFailed, exitFailed},
 		"any other error is internal":              {errors.New("?"), kindInternal, exitFailed},
 	}

@@ -82,10 +82,10 @@ func (e *Engine) Disk() error {
 // if there is no directory yet.
 func Disk(dir string) error { return probeDisk(dir, spare) }
 
-// room returns an error if the disk of an embedded engine refuses to write now. It is asked before
-// a purge: if the server cannot write the marks of one, it waits for a lock that it holds itself,
-// and answers nothing any more until the process has ended.
-func (e *Engine) room() error {
+// Writable implements [Store]. It is asked before every purge too: if the server cannot write the
+// marks of one, it waits for a lock that it holds itself, and answers nothing any more until the
+// process has ended.
+func (e *Engine) Writable() error {
 	if e.node == nil {
 		return nil
 	}
