@@ -114,6 +114,9 @@ func classify(err error) (status int, detail string) {
 	if _, ok := errors.AsType[diskError](err); ok {
 		return http.StatusInsufficientStorage, err.Error() // names the data directory and the fix
 	}
+	if _, ok := errors.AsType[silentError](err); ok {
+		return http.StatusServiceUnavailable, err.Error()
+	}
 	if status := pluginStatus(err); status != 0 {
 		return status, err.Error() // names the plugin and its failure
 	}
@@ -186,4 +189,10 @@ func quote(text string) string { return strconv.Quote(excerpt.Of(text, maxName))
 type diskError interface {
 	error
 	DiskRefuses()
+}
+
+// A silentError is the error of an engine that does not answer.
+type silentError interface {
+	error
+	EngineSilent()
 }

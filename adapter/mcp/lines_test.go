@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,7 +16,7 @@ func TestTheEndWaitsForEachAnswer(t *testing.T) {
 		request := func(id, more string) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"ping","params":{"x":"%s"}}`+"\n", id, more)
 		}
-		l := newLines(strings.NewReader(request("1", strings.Repeat("x", 100<<10))+request(`"\u0061"`, "")), io.Discard)
+		l := newLines(strings.NewReader(request("1", strings.Repeat("x", 100<<10))+request(`"\u0061"`, "")), io.Discard, slog.New(slog.DiscardHandler))
 		ended := make(chan error, 1)
 		go func() {
 			_, err := io.ReadAll(l)
@@ -38,4 +39,26 @@ func TestTheEndWaitsForEachAnswer(t *testing.T) {
 		}
 		<-ended
 	})
+}
+
+// TestLinesThatAreNoMessages: the server goes on after a line that is not a message, and answers it
+// if it has an id.
+func TestLinesThatAreNoMessages(t *testing.T) {
+	const ping = `{"jsonrpc":"2.0","method":"ping"}` // without an id no answer is waited for
+	for line, answer := range map[string]string{
+		"garbage": "", "{": "", "null": "", "[]": "", `"x"`: "", "{} {}": "", "\xff\xfe": "", "": "", " \t\r": "", `[1]`: "", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "",
+		`{"jsonrpc":"1.0","id":"a","method":"ping"}`: `"id":"a","error":{"code":-32600`,
+		`{"id":-3,"method":"ping"}`:                  `"id":-3,"error":{"code":-32600`,
+		`{"jsonrpc":"2.0","id":4,"method":5}`:        `"id":4,"error":{"code":-32600`,
+	} {
+		var out strings.Builder
+		read, err := io.ReadAll(newLines(strings.NewReader(line+"\n"+ping+" "), &out, slog.New(slog.DiscardHandler)))
+		if err != nil || string(read) != ping+"\n" || !strings.Contains(out.String(), answer) || (answer == "") != (out.Len() == 0) {
+			t.Errorf("%q: read %q, %v; answered %q", line, read, err, out.String())
+		}
+	}
+	const both = "[" + ping + "," + ping + "]"
+	if read, err := io.ReadAll(newLines(strings.NewReader(both+"\r\n"), io.Discard, slog.New(slog.DiscardHandler))); err != nil || string(read) != both+"\n" {
+		t.Errorf("a list: %q, %v", read, err)
+	}
 }

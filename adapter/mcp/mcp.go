@@ -196,7 +196,7 @@ func (s *Server) recoverRequest(next sdk.MethodHandler) sdk.MethodHandler {
 
 // Run serves one client over a pair of streams until its input ends, or ctx does.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	streams := newLines(in, out)
+	streams := newLines(in, out, s.log)
 	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: streams, Writer: streams})
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil // the client, or the caller, has ended the connection

@@ -95,7 +95,7 @@ func (a *app) hookFindings(ctx context.Context) []pluginhost.Finding {
 	all, _ := hookinstall.All(home, root, a.getenv) // HookFindings has reported files that cannot be read
 	prober := hookinstall.Prober{Environ: a.Environ, Dir: root, Logger: a.logger()}
 	for _, in := range all {
-		faults, _ := tryHook(ctx, prober, in)
+		faults, _ := a.tryHook(ctx, prober, in)
 		for _, f := range faults {
 			findings = append(findings, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: in.Place.Path(), Problem: f.Problem, Fix: f.Fix})
 		}

@@ -92,7 +92,7 @@ func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) e
 	if err != nil {
 		return err
 	}
-	o := hookclient.Options{Agent: agent, Event: event, In: a.In, Out: a.out, Err: a.Err, Environ: a.Environ, Dir: dir, Program: self,
+	o := hookclient.Options{Agent: agent, Event: event, In: a.In, Out: a.out.w, Err: a.Err, Environ: a.Environ, Dir: dir, Program: self,
 		InProcess: func(ctx context.Context, r hookclient.Request) (*hookclient.Answer, error) {
 			return a.answerHook(ctx, agent, r)
 		}}

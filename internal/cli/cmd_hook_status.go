@@ -25,8 +25,9 @@ func newHookStatusCommand(a *app) *cobra.Command {
 		Long: `List the agents whose configuration contains Patchbay: your own configuration,
 and that of the current project. Each hook is tried: its command is started as
 the agent would start it. It gets a sample event: a tool call that prints one
-word. Its answer must be one that the agent understands. Codex is asked which
-hooks it would run. Settings that turn an agent's hooks off are reported too.`,
+word. Its answer must be one that the agent understands, and plugins must have
+been asked. Codex is asked which hooks it would run. Settings that turn an
+agent's hooks off are reported too.`,
 		Example:     "  patchbay hook status\n  patchbay hook status --json",
 		Annotations: exits(exit{exitOK, "every installed hook works, or none is installed"}, exit{exitFailed, "an installed hook does not work"}),
 		Args:        arguments(),
@@ -58,18 +59,22 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 	}
 	for _, in := range all {
 		s := hookState{in: in, faults: in.Faults}
-		tried, proof := tryHook(ctx, prober, in)
+		tried, proof := a.tryHook(ctx, prober, in)
 		s.proof, s.faults = proof, append(s.faults, tried...)
 		states = append(states, s)
 	}
 	return states, append(faults, hookinstall.Doubles(all)...), ctx.Err()
 }
 
-// tryHook starts the installed command as the agent would. If the agent is Codex, it also asks
-// Codex whether the hooks are approved.
-func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) (faults []hookinstall.Fault, proof hookinstall.Proof) {
+// tryHook starts the installed command as the agent would, and checks that plugins were asked. If
+// the agent is Codex, it also asks Codex whether the hooks are approved.
+func (a *app) tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) (faults []hookinstall.Fault, proof hookinstall.Proof) {
 	if len(in.Faults) == 0 {
+		began := time.Now()
 		proof = prober.Probe(ctx, in)
+		if proof.Fault == nil {
+			proof.Fault = a.unaskedProbe(in.Place.Agent, began)
+		}
 		if proof.Fault != nil {
 			faults = append(faults, *proof.Fault)
 		}
@@ -78,6 +83,22 @@ func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Inst
 		faults = append(faults, unapproved(ctx, prober, in)...)
 	}
 	return faults, proof
+}
+
+// unaskedProbe reports whether the answer to a probe since began was made without plugins. Such an
+// answer is valid for the agent too; only the log of these events tells them apart.
+func (a *app) unaskedProbe(agent codehook.Agent, began time.Time) *hookinstall.Fault {
+	entries, err := a.unasked()
+	if err != nil {
+		return &hookinstall.Fault{Problem: fmt.Sprintf("cannot know whether plugins were asked: %v", err), Fix: "move that file away"}
+	}
+	for _, e := range entries {
+		if e.Agent == agent && e.Session == codehook.ProbeSession && !e.Time.Before(began) {
+			return &hookinstall.Fault{Problem: "it answers, but no plugin can be asked: " + cause(e),
+				Fix: "correct that; `patchbay doctor` lists what is wrong with the configuration and the plugins"}
+		}
+	}
+	return nil
 }
 
 // unapproved asks Codex which of our hooks are not approved.
@@ -148,8 +169,17 @@ func (a *app) printUnasked(entries []hookclient.Entry) {
 		if e.What == hookclient.Denied {
 			became = "denied"
 		}
-		a.sayf("  %s %s %s: %s: %s\n", e.Time.Local().Format(time.DateTime), e.Agent, e.Event, became, render.Line(e.Why))
+		a.sayf("  %s %s %s: %s: %s\n", e.Time.Local().Format(time.DateTime), e.Agent, e.Event, became, cause(e))
 	}
+}
+
+// cause returns why no plugin could be asked, in one line.
+func cause(e hookclient.Entry) string {
+	var parts []string
+	for line := range strings.Lines(e.Why) {
+		parts = append(parts, strings.TrimSpace(line))
+	}
+	return render.Line(strings.Join(parts, "; "))
 }
 
 func hostsJSON(states []hookState) []map[string]any {

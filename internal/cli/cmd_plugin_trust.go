@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/trust"
@@ -159,8 +160,9 @@ func (a *app) tellDaemon(ctx context.Context) error {
 	case errors.Is(err, daemon.ErrNoDaemon):
 		return nil
 	case err != nil:
-		return &problem{kind: kindFailed, err: errors.New("the command is done, but the running daemon could not reload: " + strings.TrimPrefix(err.Error(), "the daemon says: ")),
-			fix: "run `patchbay doctor` to see what is wrong, then reload the daemon with SIGHUP"}
+		text, fix := fixes.Split(err)
+		return &problem{kind: kindFailed, err: errors.New("the command is done, but the running daemon could not reload: " + strings.TrimPrefix(text, "the daemon says: ")),
+			fix: cmp.Or(fix, "run `patchbay doctor` to see what is wrong, then reload the daemon with SIGHUP")}
 	case !a.flags.json:
 		a.printf("the daemon has reloaded\n")
 	}

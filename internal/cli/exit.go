@@ -89,7 +89,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindNotFound, exitNotFound
 	case is[*hook.Error](err), is[*program.StartError](err):
 		return kindPlugin, exitFailed
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.EPIPE) && !is[*net.OpError](err): // the output, not a connection to a daemon
 		return kindInternal, exitPipe
 	case is[*model.Error](err), fixOf(err) != "":
 		return kindFailed, exitFailed
@@ -175,6 +175,9 @@ func onlyFix(c *config.Error) string {
 
 // systemFix returns how to fix an error of the file system or the network, or "".
 func systemFix(err error) string {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "getwd" {
+		return "the current directory is gone: change to another one, or name one with --dir DIR"
+	}
 	at, ok := errors.AsType[*net.OpError](err)
 	switch {
 	case !ok:
@@ -183,6 +186,8 @@ func systemFix(err error) string {
 		return "choose a port above 1023 with --listen HOST:PORT"
 	case at.Op == "listen":
 		return "choose another address with --listen HOST:PORT"
+	case at.Addr != nil && at.Addr.Network() == "unix" && errors.Is(err, fs.ErrPermission):
+		return ownerFix(at.Addr.String())
 	}
 	return "check the address, and whether this machine can reach it"
 }
@@ -191,12 +196,16 @@ func systemFix(err error) string {
 func fileFix(err error) string {
 	at, ok := errors.AsType[*fs.PathError](err)
 	switch {
+	case !ok && errors.Is(err, engine.ErrDisk): // the server reports it as a text
+		return "make that disk writable again: if it is full, free some room"
 	case !ok:
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
 		return "name a path that exists"
-	case errors.Is(err, fs.ErrPermission):
-		return "`ls -ld" + visiblePart(at.Path) + "` shows its owner and its mode; change them, or name another place"
+	case errors.Is(err, fs.ErrPermission) && at.Op == "open":
+		return ownerFix(at.Path)
+	case errors.Is(err, fs.ErrPermission): // to create, rename or remove it takes rights on its directory
+		return ownerFix(filepath.Dir(at.Path))
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a part of this path is a file, and must be a directory: move the file away, or name another place"
 	case errors.Is(err, syscall.EISDIR), errors.Is(err, plainfile.ErrKind):
@@ -209,18 +218,18 @@ func fileFix(err error) string {
 	return ""
 }
 
-// visiblePart returns the innermost directory above a path that can be seen, quoted and after a
-// space. The rights of this directory are the likely reason why the path cannot be used. For a
-// relative path it returns "", because the path may be relative to another directory than ours.
-func visiblePart(path string) string {
+// ownerFix returns how to fix a path that may not be used. It names the path, or the innermost
+// directory above it that can be seen, because its rights are the likely reason. For a relative
+// path it names none, because the path may be relative to another directory than ours.
+func ownerFix(path string) string {
 	if !filepath.IsAbs(path) {
-		return ""
+		return "`ls -la` in the directory that holds it shows owners and modes; change them, or name another place"
 	}
-	dir := filepath.Dir(path)
+	dir := path
 	for _, err := os.Lstat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Lstat(dir) {
 		dir = filepath.Dir(dir)
 	}
-	return " " + program.Quote(dir)
+	return "`ls -ld " + program.Quote(dir) + "` shows its owner and its mode; change them, or name another place"
 }
 
 // callFix returns how to fix a failed call to a plugin, by the kind of failure.

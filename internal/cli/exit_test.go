@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
@@ -42,6 +44,9 @@ func TestClassify(t *testing.T) {
 		"a model that refuses":                     {&model.Error{Fix: "check the key"}, kindFailed, exitFailed},
 		"a file that cannot be read":               {fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}), kindFailed, exitFailed},
 		"an address that does not answer":          {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, kindFailed, exitFailed},
+		"a reader of the output that has ended":    {&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, kindInternal, exitPipe},
+		"a disk that the engine cannot write":      {fmt.Errorf("turn: %w", engine.ErrDisk), kindFailed, exitFailed},
+		"a daemon that ends during a request":      {&net.OpError{Op: "write", Err: syscall.EPIPE}, kindFailed, exitFailed},
 		"any other error is internal":              {errors.New("?"), kindInternal, exitFailed},
 	}
 	for name, tt := range tests {
@@ -75,12 +80,27 @@ func TestFileFixes(t *testing.T) {
 			t.Errorf("%v: %q", err, got)
 		}
 	}
+	for path, want := range map[string]string{ // that may not be opened
+		filepath.Join(dir, "a b"): "`ls -ld " + program.Quote(dir) + "` shows", dir: "`ls -ld " + program.Quote(dir) + "` shows", ".gemini": "`ls -la` in the directory that holds it",
+	} {
+		if got := fixOf(&fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if got := fixOf(&fs.PathError{Op: "unlink", Path: dir, Err: syscall.EACCES}); !strings.Contains(got, program.Quote(filepath.Dir(dir))+"`") {
+		t.Errorf("a directory that may not be removed: %q", got)
+	}
+	socket := &net.UnixAddr{Name: filepath.Join(dir, "sock"), Net: "unix"}
 	for err, want := range map[*net.OpError]string{
-		{Op: "listen", Err: syscall.EACCES}: "a port above 1023", {Op: "listen", Err: syscall.EADDRNOTAVAIL}: "another address", {Op: "dial", Err: syscall.ECONNREFUSED}: "can reach it",
+		{Op: "dial", Addr: socket, Err: syscall.EACCES}: "`ls -ld " + program.Quote(dir) + "`",
+		{Op: "listen", Err: syscall.EACCES}:             "a port above 1023", {Op: "listen", Err: syscall.EADDRNOTAVAIL}: "another address", {Op: "dial", Err: syscall.ECONNREFUSED}: "can reach it",
 	} {
 		if got := fixOf(err); !strings.Contains(got, want) {
 			t.Errorf("%v: %q", err, got)
 		}
+	}
+	if got := fixOf(fmt.Errorf("working directory: %w", os.NewSyscallError("getwd", syscall.ENOENT))); !strings.Contains(got, "--dir DIR") {
+		t.Errorf("a current directory that is gone: %q", got)
 	}
 	if got := fixOf(syscall.ENOENT); got != "" {
 		t.Errorf("an error without a path: %q", got)

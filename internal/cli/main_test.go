@@ -187,3 +187,12 @@ func TestStyledHelpEndsWithTheExitCodes(t *testing.T) {
 		t.Errorf("help is\n%s", c.out.String())
 	}
 }
+
+// TestEveryCommandMayFail: any command fails with 1 if its output, or the stored data, cannot be
+// used.
+func TestEveryCommandMayFail(t *testing.T) {
+	own := exits(exit{exitFailed, "the file cannot be read"})[exitKey]
+	if every := exits()[exitKey]; !strings.Contains(every, "    1  the command failed\n") || strings.Contains(own, "the command failed") {
+		t.Errorf("%s\n%s", every, own)
+	}
+}

@@ -80,6 +80,9 @@ func (a *app) projectView(p projectRef) (*projectView, *projectfiles.Staged, err
 		return v, nil, nil
 	}
 	staged, err := p.store.Stage(p.root)
+	if is[*projectfiles.CopyError](err) {
+		return nil, nil, err
+	}
 	if err != nil {
 		v.State, v.Reason, v.Fix = projectfiles.Refused, err.Error(), cmp.Or(fixes.Of(err), "change that in the project, then: patchbay project trust")
 		return v, nil, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
@@ -57,7 +58,11 @@ func unreadable(what, path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Error{Problems: []Problem{{File: path, Message: "cannot be read: the link " + plainfile.DeadLink(path) + " leads to nothing", Fix: "restore what it leads to, or remove the link"}}}
 	}
-	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: "`ls -l` shows its owner and who may read it"}}}
+	fix := "`ls -l` shows its owner and who may read it"
+	if errors.Is(err, syscall.ENOTDIR) {
+		fix = "a part of this path is a file, and must be a directory: move the file away"
+	}
+	return &Error{Problems: []Problem{{File: path, Message: "cannot be read: " + at.Err.Error(), Fix: fix}}}
 }
 
 func parseConfig(path string, data []byte) (*Config, error) {

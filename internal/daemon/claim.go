@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
@@ -117,7 +118,7 @@ func (c *Core) askToYield(ctx context.Context, path string, serve bool) error {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	resp, err := socketClient(path).Do(r)
+	resp, err := socketClient(path, nil).Do(r)
 	if err != nil {
 		return err
 	}
@@ -129,8 +130,16 @@ func (c *Core) askToYield(ctx context.Context, path string, serve bool) error {
 	return nil
 }
 
-// socketClient returns an HTTP client that connects to a socket.
-func socketClient(path string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return localsock.Dial(path) }}}
+// socketClient returns an HTTP client that connects to a socket. Unless pid is nil, it becomes the
+// number of the process that listens there, if the system reports it.
+func socketClient(path string, pid *atomic.Int64) *http.Client {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		conn, err := localsock.Dial(path)
+		if c, ok := conn.(*net.UnixConn); ok && pid != nil {
+			peer, _ := localsock.Peer(c) // Dial has checked it
+			pid.Store(int64(peer))
+		}
+		return conn, err
+	}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 }

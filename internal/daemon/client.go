@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,6 +41,9 @@ func askReload(ctx context.Context, dirs config.Dirs, route string) (restarted b
 	if err != nil {
 		return false, err
 	}
+	if _, err := statusOn(ctx, socket); err != nil { // a daemon that hangs is noticed long before reloadTime has passed
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
 	resp, err := ask(ctx, socket, http.MethodPost, route)
@@ -57,14 +61,18 @@ func ask(ctx context.Context, socket, method, route string) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	resp, err := socketClient(socket).Do(r)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	var pid atomic.Int64
+	client := socketClient(socket, &pid)
+	resp, err := client.Do(r)
+	switch {
+	case err == nil:
+		return resp, nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ECONNREFUSED):
 		return nil, ErrNoDaemon
+	case pid.Load() == 0 && !errors.Is(err, context.DeadlineExceeded): // there was no connection
+		return nil, fmt.Errorf("ask the daemon on %s: %w", socket, withoutURL(err))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("ask the daemon on %s: %w", socket, err)
-	}
-	return resp, nil
+	return nil, &UnaskedError{Socket: socket, PID: int(pid.Load()), Err: err}
 }
 
 func readReload(resp *http.Response) (bool, error) {
@@ -77,6 +85,8 @@ func readReload(resp *http.Response) (bool, error) {
 		err = json.Unmarshal(text, &answer)
 	}
 	switch {
+	case isJSONError(err):
+		return false, fmt.Errorf("it answers %s, and this version of Patchbay cannot read the rest", resp.Status)
 	case err != nil:
 		return false, fmt.Errorf("the daemon's answer: %w", err)
 	case resp.StatusCode == http.StatusNotFound:

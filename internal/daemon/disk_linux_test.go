@@ -72,6 +72,7 @@ func testFullDisk(t *testing.T, guest bool) {
 			turn.status = http.StatusInsufficientStorage
 		}
 		said("a message", turn, http.StatusInsufficientStorage)
+		said("a deletion", s.do("DELETE", "/session/"+id, ""), http.StatusInsufficientStorage)
 	}
 	if got := s.do("GET", "/v1/health", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "no space left") {
 		t.Errorf("health: %d %s", got.status, got.body)

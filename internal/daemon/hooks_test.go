@@ -428,7 +428,7 @@ func TestHookDaemons(t *testing.T) {
 
 func (s *hookServed) overSocketHealth(t *testing.T) bool {
 	t.Helper()
-	resp, err := socketClient(s.socket).Get("http://patchbay/v1/health")
+	resp, err := socketClient(s.socket, nil).Get("http://patchbay/v1/health")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,13 +90,13 @@ func statusOn(ctx context.Context, socket string) (s httpapi.DaemonStatus, err e
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("it answers %d: is it an older version?", resp.StatusCode)
+		err = fmt.Errorf("it answers %s: is it another version?", resp.Status)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		return s, fmt.Errorf("ask the daemon on %s: %w", socket, err)
+		return s, &UnaskedError{Socket: socket, Err: err}
 	}
 	return s, nil
 }

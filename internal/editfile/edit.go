@@ -198,7 +198,7 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	case !info.Mode().IsRegular():
 		return nil, nil, fmt.Errorf("%s: %w", e.path(), plainfile.ErrKind)
 	case info.Mode().Perm()&0o200 == 0:
-		return nil, nil, fmt.Errorf("%s is read-only: make it writable, or change it by hand", e.path())
+		return nil, nil, readOnly(e.path())
 	}
 	f, err := plainfile.OpenIn(e.root, filepath.FromSlash(e.name))
 	if err != nil {
@@ -208,6 +208,14 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	data, err := plainfile.ReadFrom(f, maxFile)
 	return data, info, err
 }
+
+// readOnly is the path of a file that may not be changed.
+type readOnly string
+
+func (r readOnly) Error() string { return string(r) + " is read-only; " + r.Fix() }
+
+// Fix says how to fix it.
+func (readOnly) Fix() string { return "make it writable, or change it by hand" }
 
 // replace makes a backup, and replaces the file unless another program has changed it.
 func (e *edit) replace(text []byte) (backup string, err error) {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
@@ -122,6 +123,9 @@ func TestEditRefuses(t *testing.T) {
 				t.Errorf("error %v does not say %q", err, tc.says)
 			}
 		})
+	}
+	if got := fixes.Of(readOnly("c")); got != "make it writable, or change it by hand" {
+		t.Errorf("the fix of a file that is read-only is %q", got)
 	}
 	if read(t, outside) != "theirs" {
 		t.Error("a file outside was changed")

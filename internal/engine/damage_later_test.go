@@ -318,10 +318,14 @@ func TestDamagedSettings(t *testing.T) {
 				if c, err := Check(dir, true, log); err != nil || c.OK() || c.Read.Findings[0].Kind != blocks.Settings {
 					t.Errorf("check: %+v, %v", c, err)
 				}
+				if _, err := Backup(t.Context(), dir, filepath.Join(t.TempDir(), "b")); err == nil || !strings.Contains(err.Error(), "patchbay engine repair") {
+					t.Errorf("a backup of damaged settings: %v", err)
+				}
 				if repair {
 					if _, err := Repair(t.Context(), dir, log); err != nil {
 						t.Fatal(err)
 					}
+					dir = restored(t, dir)
 				}
 				for range 2 {
 					e := open(t, Options{Dir: dir})
@@ -335,6 +339,91 @@ func TestDamagedSettings(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// restored makes a backup of a store, and restores it in another directory.
+func restored(t *testing.T, dir string) string {
+	t.Helper()
+	file, to := filepath.Join(t.TempDir(), "b"), t.TempDir()
+	if _, err := Backup(t.Context(), dir, file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), to, file, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestDamagedConsumer: damaged files of a queue's consumer cost no item, whether or not the queue
+// has changed since the last clean stop, and whether `engine repair` or the next start finds them.
+func TestDamagedConsumer(t *testing.T) {
+	for harm, change := range map[string]func([]byte) []byte{
+		"cut in half":      func(data []byte) []byte { return data[:len(data)/2] },
+		"another kind":     func(data []byte) []byte { data[0] ^= 0xff; return data },
+		"more at the end":  func(data []byte) []byte { return append(data, 0) },
+		"a huge count":     func([]byte) []byte { return append([]byte{22, 2, 0, 0, 1, 1, 0}, binary.AppendUvarint(nil, 1<<62)...) },
+		"removed":          nil,
+		"nothing is wrong": func(data []byte) []byte { return data },
+	} {
+		for _, name := range []string{"o.dat", "meta.inf", "meta.sum"} {
+			for _, repair := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, repair %t", name, harm, repair), func(t *testing.T) {
+					dir := t.TempDir()
+					e := open(t, Options{Dir: dir})
+					q := openQueue(t, e, QueueConfig{Name: "jobs"})
+					for _, id := range []string{"1", "2", "3"} {
+						putItem(t, q, Item{ID: id, Data: []byte(id)})
+					}
+					if err := takeJob(t, q).Ack(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if err := takeJob(t, q).Nak(t.Context(), 0); err != nil { // so that it comes again
+						t.Fatal(err)
+					}
+					closeEngine(t, e)
+					path := filepath.Join(dir, "jetstream", "$G", "streams", "patchbay_queue_jobs", "obs", workers, name)
+					whole := readFile(t, path)
+					if change == nil {
+						if err := os.Remove(path); err != nil {
+							t.Fatal(err)
+						}
+					} else {
+						writeFile(t, path, change(slices.Clone(whole)))
+					}
+					log := slog.New(slog.DiscardHandler)
+					harmless := harm == "nothing is wrong" || harm == "removed" && name == "o.dat"
+					if c, err := Check(dir, true, log); err != nil || c.OK() != harmless || !harmless && c.Read.Findings[0].Kind != blocks.Consumer {
+						t.Errorf("check: %+v, %v", c, err)
+					}
+					if repair {
+						if _, err := Repair(t.Context(), dir, log); err != nil {
+							t.Fatal(err)
+						}
+						dir = restored(t, dir)
+					}
+					e = open(t, Options{Dir: dir})
+					q = openQueue(t, e, QueueConfig{Name: "jobs"})
+					got := []string{}
+					for range 2 {
+						j := takeJob(t, q)
+						got = append(got, string(j.Data))
+						if err := j.Ack(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if slices.Sort(got); !slices.Equal(got, []string{"2", "3"}) {
+						t.Errorf("the items are %v", got)
+					}
+					awaitEmpty(t, q)
+					if reports, err := e.Damage(); err != nil || (len(reports) == 0) != (repair || harmless) {
+						t.Errorf("reports: %+v, %v", reports, err)
+					}
+					closeEngine(t, e)
+					restored(t, dir)
+				})
+			}
 		}
 	}
 }

@@ -27,8 +27,8 @@ func (diskRefuses) Error() string { return "the disk refuses to write" }
 func (diskRefuses) DiskRefuses() {}
 
 // probeDisk tries to write a number of bytes into a directory, and removes them again. It is used
-// only after a failure and for the health. It does not ask the file system for its free space,
-// because a user may be allowed less.
+// only after a failure, for the health, and before a purge. It does not ask the file system for its
+// free space, because a user may be allowed less.
 func probeDisk(dir string, bytes int) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err == nil {
@@ -81,6 +81,16 @@ func (e *Engine) Disk() error {
 // Disk returns why nothing can be written to a data directory. It returns nil if writing works, or
 // if there is no directory yet.
 func Disk(dir string) error { return probeDisk(dir, spare) }
+
+// Writable implements [Store]. It is asked before every purge too: if the server cannot write the
+// marks of one, it waits for a lock that it holds itself, and answers nothing any more until the
+// process has ended.
+func (e *Engine) Writable() error {
+	if e.node == nil {
+		return nil
+	}
+	return probeDisk(e.node.dir, spare)
+}
 
 // explain adds a problem of the disk to the error of a request that the server did not or could not
 // answer.

@@ -25,6 +25,7 @@ func TestFullDisk(t *testing.T) {
 	for i, rule := range []string{
 		"a write to a full disk is refused at once, and says so",
 		"stored data can be read",
+		"a purge is refused, and the engine goes on",
 		"when there is room again, writing goes on",
 		"nothing that was acknowledged is lost",
 	} {
@@ -68,6 +69,14 @@ func fillDisk(dir string) error {
 	report(written > 0 && errors.Is(err, ErrDisk), written, err)
 	records, err := s.Read(ctx, "t", 0, 0)
 	report(err == nil && len(records) >= written, len(records), err)
+	none := limit
+	none.Cur = 1000
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &none); err != nil {
+		return err
+	}
+	err = s.Purge(ctx, "other")
+	_, first := s.First(ctx)
+	report(errors.Is(err, ErrDisk) && first == nil, err, first)
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
 	}

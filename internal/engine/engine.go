@@ -16,7 +16,7 @@ var (
 // The errors of an engine that cannot do what the caller wants.
 var (
 	ErrTooLarge    = errors.New("too large for the engine")
-	ErrUnavailable = errors.New("the engine does not answer")
+	ErrUnavailable = error(noAnswer{})
 	ErrClosed      = errors.New("the engine is closed")
 	ErrDisk        = error(diskRefuses{})
 
@@ -26,12 +26,24 @@ var (
 	ErrUncertain = errors.New("the connection to the engine was lost during a write: it is not known whether it was stored")
 )
 
+// noAnswer is the type of [ErrUnavailable]. Packages that must not import the engine, such as the
+// HTTP API, recognize the error by its method.
+type noAnswer struct{}
+
+func (noAnswer) Error() string { return "the engine does not answer" }
+
+// EngineSilent marks the error.
+func (noAnswer) EngineSilent() {}
+
 // A Store opens buckets and streams. [*Engine] implements it.
 type Store interface {
 	// Bucket opens a bucket, and creates it if necessary.
 	Bucket(ctx context.Context, c BucketConfig) (Bucket, error)
 	// Stream opens a stream, and creates it if necessary.
 	Stream(ctx context.Context, c StreamConfig) (Stream, error)
+	// Writable returns an error if the disk of an embedded engine refuses to write now. Ask it
+	// before the first of several removals that belong together.
+	Writable() error
 }
 
 // BucketConfig describes a bucket.

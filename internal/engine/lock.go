@@ -92,8 +92,15 @@ func (e *HeldError) Error() string {
 	if e.PID != 0 {
 		who = fmt.Sprintf("process %d", e.PID)
 	}
-	return fmt.Sprintf("data directory %s: %s holds it and does not answer (%v): end that process, or use another directory",
-		e.Dir, who, e.Err)
+	return fmt.Sprintf("data directory %s: %s holds it and does not answer (%v); %s", e.Dir, who, e.Err, e.Fix())
+}
+
+// Fix tells what to do about it.
+func (e *HeldError) Fix() string {
+	if e.PID == 0 {
+		return "end that process, or use another directory"
+	}
+	return fmt.Sprintf("if it stays so, `kill -9 %d` ends it, and the next process cleans up; or use another directory", e.PID)
 }
 
 func (e *HeldError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }

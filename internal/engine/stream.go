@@ -129,6 +129,9 @@ func (s *stream) Purge(ctx context.Context, topic string) error {
 		return err
 	}
 	return s.link.do(ctx, func(ctx context.Context) error {
+		if err := s.engine.Writable(); err != nil {
+			return err
+		}
 		return s.stream.Purge(ctx, jetstream.WithPurgeSubject(filter))
 	})
 }

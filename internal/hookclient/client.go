@@ -75,14 +75,19 @@ func Run(ctx context.Context, o Options) int {
 	} else {
 		a = c.answer(ctx, data, began)
 	}
-	// If the agent is gone, there is no place to report these errors.
-	_, _ = io.WriteString(o.Out, a.Stdout)
-	_, _ = io.WriteString(o.Err, a.Stderr)
 	if ctx.Err() != nil && a == (codehook.Answer{}) { // an agent obeys an answer only if the exit code is the answer's
 		return exitInterrupted
 	}
+	if _, err := io.WriteString(o.Out, a.Stdout); err != nil {
+		a.Stderr, a.ExitCode = fmt.Sprintf("Patchbay's answer could not be written: %v\n", err), exitDenied
+	}
+	_, _ = io.WriteString(o.Err, a.Stderr) // if the agent is gone, there is no place to report this error
 	return a.ExitCode
 }
+
+// exitDenied is the exit code with which an agent refuses an event without reading an answer. An
+// answer that could not be written, for example to a file on a full disk, may have been a refusal.
+const exitDenied = 2
 
 // readPatience is how long readInput waits for an event whose name is not known yet.
 const readPatience = 30 * time.Second

@@ -1,6 +1,7 @@
 package hookclient
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,27 @@ func TestUnreadableEvents(t *testing.T) {
 			t.Errorf("%s %s: log %q, %v", c.event, c.data, log, err)
 		}
 	}
+}
+
+// TestAnswerThatCannotBeWritten: a refusal that does not reach the agent is an exit code that
+// refuses. No opinion needs no answer.
+func TestAnswerThatCannotBeWritten(t *testing.T) {
+	for event, want := range map[string]int{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_name":"Read"}`: 2, `{"hook_event_name":"Notification"}`: 0} {
+		var errs strings.Builder
+		code := Run(t.Context(), Options{Agent: codehook.Claude, In: strings.NewReader(event), Out: fullDisk{}, Err: &errs, Environ: []string{"HOME=" + t.TempDir()}})
+		if code != want || strings.Contains(errs.String(), "could not be written: no space left") != (want != 0) {
+			t.Errorf("%s: exit code %d, stderr %q", event, code, errs.String())
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return 0, errors.New("no space left on device")
 }
 
 // TestUnreadableLines: a line of OpenCode that cannot be read gets an answer with its id, because

@@ -3,6 +3,7 @@
 package projectfiles
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,6 +132,26 @@ func TestTrust(t *testing.T) {
 	b.root += "2"
 	b.wants(Untrusted)
 }
+
+// TestNoPlaceForTheCopy: if the copy cannot be made, the error does not blame the project.
+func TestNoPlaceForTheCopy(t *testing.T) {
+	b := newTestBed(t)
+	b.must(os.MkdirAll(b.store.dir, 0o700))
+	b.must(os.WriteFile(filepath.Join(b.store.dir, ID(b.root)), nil, 0o600))
+	if _, err := b.store.Stage(b.root); err == nil || !strings.Contains(err.Error(), "cannot be copied: mkdir") {
+		t.Errorf("%v", err)
+	} else if _, ok := errors.AsType[*CopyError](err); !ok {
+		t.Errorf("%T", err)
+	}
+	full := copyWriter{failingWriter{}}
+	if _, err := full.Write([]byte("x")); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot be copied") {
+		t.Errorf("%v", err)
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // TestOnlyWhatIsShownIsCopied: only files in the list that the user is shown are copied. The list
 // leaves out *.pyc files that Python would not run. Such a file could be a script, and a listed

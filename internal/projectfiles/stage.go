@@ -27,6 +27,20 @@ type Staged struct {
 	kept  bool // the copy is trusted and in place
 }
 
+// A CopyError says that the private copy could not be written. It says nothing about the project.
+type CopyError struct{ err error }
+
+func (e *CopyError) Error() string { return "the project's plugins cannot be copied: " + e.err.Error() }
+func (e *CopyError) Unwrap() error { return e.err }
+
+// notCopied makes a CopyError of err, unless it is nil.
+func notCopied(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &CopyError{err}
+}
+
 // Stage copies the plugins of a project. The caller closes the result.
 func (s Store) Stage(root string) (*Staged, error) {
 	st := s.Look(root)
@@ -35,11 +49,11 @@ func (s Store) Stage(root string) (*Staged, error) {
 	}
 	home := filepath.Join(s.dir, ID(root))
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, err
+		return nil, notCopied(err)
 	}
 	dir, err := scratch.MakeIn(home, "stage")
 	if err != nil {
-		return nil, err
+		return nil, notCopied(err)
 	}
 	staged := &Staged{Status: st, Dir: dir, store: s}
 	if err := staged.fill(); err != nil {
@@ -115,9 +129,9 @@ func (s *surveyed) copy(source, target *os.Root, room *int64) error {
 	name := filepath.FromSlash(s.name)
 	switch {
 	case s.info.IsDir():
-		return target.Mkdir(name, 0o700)
+		return notCopied(target.Mkdir(name, 0o700))
 	case s.target != "":
-		return target.Symlink(s.target, name)
+		return notCopied(target.Symlink(s.target, name))
 	}
 	in, err := plainfile.OpenIn(source, name)
 	if err != nil {
@@ -130,13 +144,21 @@ func (s *surveyed) copy(source, target *os.Root, room *int64) error {
 	}
 	out, err := target.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return err
+		return notCopied(err)
 	}
-	n, err := io.Copy(out, io.LimitReader(in, *room+1))
+	n, err := io.Copy(copyWriter{out}, io.LimitReader(in, *room+1))
 	if *room -= n; *room < 0 && err == nil {
 		err = fmt.Errorf("%s has grown while it was copied", s.name)
 	}
-	return errors.Join(err, out.Close())
+	return errors.Join(err, notCopied(out.Close()))
+}
+
+// copyWriter tells a copy that cannot be written from an original that cannot be read.
+type copyWriter struct{ w io.Writer }
+
+func (c copyWriter) Write(data []byte) (int, error) {
+	n, err := c.w.Write(data)
+	return n, notCopied(err)
 }
 
 // Trust puts the copy in place and records it, with the capabilities that its plugins declare.

@@ -101,6 +101,9 @@ type reader struct {
 
 func (r *reader) read() error {
 	line, err := r.next()
+	if errors.Is(err, io.EOF) {
+		return errors.New("the file is empty")
+	}
 	if err != nil {
 		return fmt.Errorf("it is empty, or not a recording: %w", err)
 	}

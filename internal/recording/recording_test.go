@@ -231,7 +231,7 @@ const head = `{"type":"recording","version":1,"patchbay":"0","command":[],"plugi
 
 func TestHostileFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":                   {"", "empty, or not a recording"},
+		"empty":                   {"", "the file is empty"},
 		"not JSON":                {"hello\n", "it is not a recording"},
 		"another version":         {`{"type":"recording","version":2}` + "\n", "version 2"},
 		"a garbled line":          {head + "{\"type\":\n", ":2: it is not JSON"},

@@ -217,6 +217,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if missing != nil && (!validID(id) || !errors.Is(missing, session.ErrNotFound)) {
 		return missing
 	}
+	if err := s.engine.Writable(); err != nil { // else a transcript could stay without its session, and could not be deleted any more
+		return fmt.Errorf("delete session %.64q: %w", id, err)
+	}
 	p.tails.take(id)
 	for _, remove := range []func(context.Context, string) error{p.records.Delete, p.leases.Delete, p.transcripts.Purge, p.order.stream.Purge} {
 		if err := remove(ctx, id); err != nil {

@@ -122,6 +122,16 @@ func TestDelete(t *testing.T) {
 			t.Errorf("transcript: %d, %v", n, err)
 		}
 	})
+	t.Run("if the disk is full, nothing is removed", func(t *testing.T) {
+		made := create(t, s, session.Session{})
+		full := New(fullDisk{s.engine})
+		if err := full.Delete(ctx, made.ID); !errors.Is(err, engine.ErrDisk) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := s.Get(ctx, made.ID); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("a session deleted while a turn begins leaves no entries", func(t *testing.T) {
 		made := create(t, s, session.Session{})
 		racing := whileBeginning(s, func() { _ = s.Delete(ctx, made.ID) })
@@ -195,3 +205,7 @@ func TestFind(t *testing.T) {
 		}
 	})
 }
+
+type fullDisk struct{ engine.Store }
+
+func (fullDisk) Writable() error { return engine.ErrDisk }

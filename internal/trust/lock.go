@@ -15,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // maxLock limits the lock file: some hundred plugins with a hundred files each.
@@ -78,19 +79,18 @@ func Load(path string) (*Lock, error) {
 		return &Lock{}, nil
 	}
 	if err != nil {
-		return nil, damaged(path, err.Error())
+		fix := lockFix(path)
+		if !errors.Is(err, plainfile.ErrKind) { // it may well be undamaged
+			fix = fmt.Sprintf("let your user read it: `ls -l %s` shows what is there", program.Quote(path))
+		}
+		return nil, &document.Error{Problems: []document.Problem{{File: path, Message: err.Error(), Fix: fix}}}
 	}
 	return parse(path, data)
 }
 
-// damaged returns the error of a lock that cannot be used. It is reported as a problem of the
-// configuration.
-func damaged(path, why string) error {
-	return &document.Error{Problems: []document.Problem{{File: path, Message: why, Fix: lockFix(path)}}}
-}
-
+// lockFix says how to fix a damaged lock: patchbay.lock, or the one of trusted projects.
 func lockFix(path string) string {
-	return fmt.Sprintf("put back a good copy. If there is none: look at your plugins, remove %s, and record them with: patchbay plugin trust --all", path)
+	return fmt.Sprintf("put back a good copy. If there is none: look at your plugins, remove %s, and record them again with `patchbay plugin trust --all`, those of a project with `patchbay project trust`", path)
 }
 
 func parse(path string, data []byte) (*Lock, error) {

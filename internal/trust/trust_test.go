@@ -234,6 +234,23 @@ func TestLockCanBeReadAgain(t *testing.T) {
 	}
 }
 
+// TestUnreadableLock: the fix of a lock that only cannot be read is not to remove it, because it
+// says which plugins were trusted.
+func TestUnreadableLock(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("[["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		file:                                 "put back a good copy. If there is none: look at your plugins, remove " + file,
+		filepath.Join(file, "patchbay.lock"): "let your user read it: `ls -l ",
+	} {
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestManyAtOnce: if several processes record at once, nothing is lost.
 func TestManyAtOnce(t *testing.T) {
 	s := newStage(t)

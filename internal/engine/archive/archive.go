@@ -107,6 +107,9 @@ func (w *Writer) Close() error {
 // returns no error.
 func Read(r io.Reader, each func(stream, name string, data []byte) error) (*Summary, error) {
 	zip, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("not a backup: the file is empty")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("not a backup: %w", err)
 	}

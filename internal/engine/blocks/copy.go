@@ -97,14 +97,18 @@ func (p place) copy() ([]copied, error) {
 			return files, nil
 		}
 		closeAll(files)
-		if !errors.Is(err, errMoving) && !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, errMoving) && !errors.Is(err, errMismatch) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	return nil, err
 }
 
-var errMoving = errors.New("its files change all the time: try again later")
+var (
+	errMoving = errors.New("its files change all the time: try again later")
+	// errMismatch is the error of damaged settings, or of settings that the server is writing.
+	errMismatch = errors.New("meta.inf and meta.sum do not match: stop the engine, and run `patchbay engine repair`")
+)
 
 func (p place) tryCopy() ([]copied, error) {
 	files, err := p.copyMeta()
@@ -132,20 +136,23 @@ func (p place) tryCopy() ([]copied, error) {
 // copyMeta reads the settings of a stream and its consumers.
 func (p place) copyMeta() ([]copied, error) {
 	files, err := readMeta(p.dir, "", p.name)
+	if errors.Is(err, fs.ErrNotExist) && p.droppedSettings() {
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	consumers, err := entriesOf(filepath.Join(p.dir, "obs"))
+	consumers, err := entriesOf(filepath.Join(p.dir, consumersDir))
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range consumers {
-		dir := filepath.Join(p.dir, "obs", c.Name())
+		dir := p.consumer(c.Name())
 		meta, err := readMeta(dir, "obs/"+c.Name()+"/", p.name+"/"+c.Name())
 		if err != nil {
 			return nil, err
 		}
-		state, err := os.ReadFile(filepath.Join(dir, "o.dat"))
+		state, err := os.ReadFile(filepath.Join(dir, stateFile))
 		if err == nil {
 			meta = append(meta, copied{name: "obs/" + c.Name() + "/o.dat", text: state})
 		} else if !errors.Is(err, fs.ErrNotExist) { // a consumer that has done nothing yet has no o.dat
@@ -163,13 +170,16 @@ func readMeta(dir, below, key string) ([]copied, error) {
 		return nil, err
 	}
 	sum, err := os.ReadFile(filepath.Join(dir, "meta.sum"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dir, errMismatch)
+	}
 	if err != nil {
 		return nil, err
 	}
 	h := keyed(sha256.Sum256([]byte(key)))
 	h.Write(text)
 	if hex.EncodeToString(h.Sum(nil)) != strings.TrimSpace(string(sum)) {
-		return nil, fmt.Errorf("%w: %s and meta.sum do not match", errMoving, filepath.Join(dir, "meta.inf"))
+		return nil, fmt.Errorf("%s: %w", dir, errMismatch)
 	}
 	return []copied{{name: below + "meta.inf", text: text}, {name: below + "meta.sum", text: sum}}, nil
 }

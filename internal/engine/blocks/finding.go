@@ -12,6 +12,7 @@ const (
 	Emptied   Kind = "emptied"   // it has no bytes any more
 	Missing   Kind = "missing"   // its file is missing
 	Settings  Kind = "settings"  // not a block: meta.inf and meta.sum of the stream do not match
+	Consumer  Kind = "consumer"  // not a block: the files of a consumer, which remembers what the takers of a queue were sent
 )
 
 // A Finding says what is wrong with one block.
@@ -25,6 +26,7 @@ type Finding struct {
 	Damage []Span `json:"damage,omitempty"` // the bytes that are not records
 	Kept   string `json:"kept,omitempty"`   // the copy of the block as it was found
 	Back   int    `json:"back,omitempty"`   // messages that the server had cut off, and that are back in their place
+	Name   string `json:"name,omitempty"`   // of a consumer
 	InUse  int    `json:"in_use,omitempty"` // undamaged messages whose numbers others have by now: only in the copy
 }
 
@@ -32,6 +34,9 @@ type Finding struct {
 func (f Finding) String() string {
 	if f.Kind == Settings {
 		return fmt.Sprintf("stream %s: its settings are damaged; the engine writes them again, and no message is lost", f.Stream)
+	}
+	if f.Kind == Consumer {
+		return fmt.Sprintf("stream %s: the files of its consumer %s are damaged; the engine makes it again, and no message is lost", f.Stream, f.Name)
 	}
 	if f.Block == 0 {
 		return fmt.Sprintf("stream %s: the stream, or a block of it, is %s; it is not known how many messages are lost", f.Stream, f.Kind)
@@ -59,13 +64,16 @@ func (s *stream) findings() []Finding {
 	if s.badSettings() {
 		out = append(out, Finding{Stream: s.name, Kind: Settings})
 	}
+	for _, name := range s.consumers {
+		out = append(out, Finding{Stream: s.name, Kind: Consumer, Name: name})
+	}
 	c := newCount(s)
 	for _, n := range s.known() {
 		if f, bad := s.finding(n, c); bad {
 			out = append(out, f)
 		}
 	}
-	if len(out) == 0 && s.index != nil && s.index.last > s.top() {
+	if len(out) == len(s.consumers) && s.index != nil && s.index.last > s.top() {
 		// The index lists a higher sequence number than any record has. Even a deleted message
 		// leaves a record with its number. So the end of the last block is missing.
 		out = append(out, Finding{Stream: s.name, Block: s.lastNumber(), Kind: Truncated, Lost: 0})

@@ -23,6 +23,7 @@ server/filestore.go of both versions:
 - writeMsgRecordLocked: the fields of a record, and what is hashed
 - hashKeyForBlock, and the key of index.db in _writeFullState
 - hbit, ebit, tbit, rlBadThresh, msgHdrSize
+- encodeConsumerState, checkConsumerHeader: the fields of o.dat; a test of internal/engine writes real ones
 - recoverFullState: the fields of index.db, and fullStateVersion
 - rebuildStateFromBufLocked: what it cuts off; newFileStoreWithCreatedAndMode: the record that holds the last sequence
 - indexCacheBuf and fs.warn: the texts of the warnings that internal/engine/damage.go listens for

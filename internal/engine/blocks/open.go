@@ -63,7 +63,9 @@ func Check(dir string, changed bool, log *slog.Logger) (Checked, error) {
 		before := kept.of(dir, p)
 		if now, err := p.fileStates(); err != nil {
 			return c, err
-		} else if changed && before.same(now) {
+		} else if bad, err := p.badConsumers(); err != nil {
+			return c, err
+		} else if changed && before.same(now) && len(bad) == 0 {
 			continue
 		}
 		s, err := p.read(before)
@@ -141,7 +143,11 @@ func (m *repairer) repairAll(kept *seal, written []string) error {
 		if err != nil {
 			return err
 		}
-		if !m.All && before.same(now) && !slices.Contains(written, p.name) {
+		bad, err := p.badConsumers()
+		if err != nil {
+			return err
+		}
+		if !m.All && before.same(now) && len(bad) == 0 && !slices.Contains(written, p.name) {
 			if err := m.unread.add(p); err != nil {
 				return err
 			}
@@ -212,9 +218,12 @@ func (m *repairer) repair(s *stream, found []Finding) error {
 	m.changed = true
 	for _, f := range found {
 		var err error
-		if f.Kind == Settings {
+		switch f.Kind {
+		case Settings:
 			err = m.dropSettings(s)
-		} else {
+		case Consumer:
+			err = m.dropConsumer(s, f.Name)
+		default:
 			err = s.rewrite(f.Block)
 		}
 		if err != nil {

@@ -98,6 +98,8 @@ type stream struct {
 	exact  bool
 	sealed map[uint32]int64 // sizes of blocks at the last clean stop; empty: it was not clean
 	marked map[uint64]bool  // messages that marks name as deleted
+
+	consumers []string // whose files are damaged
 }
 
 // A block is one file of a stream.
@@ -126,6 +128,9 @@ func (p place) read(seal *sealedStream) (*stream, error) {
 	if data, err := os.ReadFile(p.index()); err == nil {
 		s.index, _ = parseIndex(data, p.name) // the server makes a damaged one again
 	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if s.consumers, err = p.badConsumers(); err != nil {
 		return nil, err
 	}
 	s.exact = seal != nil || p.unlimited()

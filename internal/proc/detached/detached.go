@@ -64,8 +64,10 @@ func (d Daemon) Start(ctx context.Context) error {
 		return context.Cause(ctx)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%s ended before it was ready%s", filepath.Base(d.Path), quoted(line))
 	}
-	return fmt.Errorf("%s ended before it was ready (%w)%s", filepath.Base(d.Path), err, quoted(line))
+	return fmt.Errorf("%s did not become ready (%w)%s", filepath.Base(d.Path), err, quoted(line))
 }
 
 func readLine(r io.Reader) (string, error) {
