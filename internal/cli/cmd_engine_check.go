@@ -22,8 +22,8 @@ and which are lost. Nothing is changed. While the engine runs, no block is read:
 the command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
-		Annotations: exits(exit{exitOK, "nothing is damaged, and `patchbay engine repair` has handled all earlier damage"},
-			exit{exitFailed, "something is damaged, or `patchbay engine repair` has not handled earlier damage yet"}),
+		Annotations: exits(exit{exitOK, "nothing is damaged, and no earlier damage waits for `patchbay engine repair`"},
+			exit{exitFailed, "something is damaged, or earlier damage waits for `patchbay engine repair`"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}

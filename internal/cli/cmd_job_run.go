@@ -80,7 +80,7 @@ not used; the command shows what they would get.`,
 	}
 	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run the agent's schedule with this `ID` (default: the first)")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and sent, and do neither")
-	cmd.Flags().StringVar(&f.attempts, "attempts", "", "the number of attempts: at most N, or all of the manifest: `N|all` (default: 1 on a terminal, else all)")
+	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make at most N attempts, or as many as the manifest allows: `N|all` (default 1 on a terminal, else all)")
 	cmd.Flags().BoolVar(&f.once, "once", false, "make one attempt, as --attempts 1")
 	mustComplete(cmd, "attempts", "1", "all")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)

@@ -35,7 +35,11 @@ patchbay-plugin-list.1 and so on.`,
 			}
 			page, err := commandAt(cmd.Root(), words)
 			if err == nil {
-				a.printf("%s", manPage(page))
+				text := manPage(page)
+				if a.flags.json {
+					return a.printJSON(manJSON{page.CommandPath(), text})
+				}
+				a.printf("%s", text)
 			}
 			return err
 		},
@@ -43,6 +47,12 @@ patchbay-plugin-list.1 and so on.`,
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to the directory `DIR`")
 	return cmd
+}
+
+// manJSON is a manual page in JSON.
+type manJSON struct {
+	Command string `json:"command"`
+	Page    string `json:"page"` // in the format of man
 }
 
 func newHelpCommand(a *app) *cobra.Command {

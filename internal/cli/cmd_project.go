@@ -60,8 +60,9 @@ func newProjectTrustCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Show the plugins of a project, and let them run",
-		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks,
-what they may do, and what has changed since you last trusted them. Then ask
+		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks if
+the files show them, what they may do, and what has changed since you last
+trusted them. Then ask
 whether they may run. The plugins that run are a copy of exactly the files that
 were shown. When the project's plugins change, they do not run until you trust
 them again.

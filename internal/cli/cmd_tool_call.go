@@ -24,9 +24,9 @@ func newToolCallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call NAME [ARGUMENT=VALUE…]",
 		Short: "Call a tool by its name",
-		Long: `Call one tool and print its result. Only plugins that may have the tool are
-started. The last part of a tool's name, after a _ or a dot, is enough if only
-one tool ends with it.
+		Long: `Call one tool and print its result. Only the plugins that could have the tool
+are started. The last part of a tool's name, after a _ or a dot, is enough if
+only one tool ends with it.
 
 Write each argument as ARGUMENT=VALUE, or all of them as a JSON object with
 --args: the JSON itself, @FILE to read it from a file, or - to read it from

@@ -50,10 +50,10 @@ to a collector. - is stdout.
 With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
 as ` + "`patchbay trace record`" + ` writes it: the payload that each plugin got, the
 message that it was sent in its protocol, and its answer, without secrets. No
-plugin is started. An existing recording is replaced; any other existing file is
-not. Events that were too long for the journal, and events that do not fit into
-64 MiB, are left out, and the file and this command say how many. Tool calls are
-left out too.
+plugin is started. An existing recording is replaced, and an empty file; any
+other existing file is not. Events that were too long for the journal, and
+events that do not fit into 64 MiB, are left out, and the file and this command
+say how many. Tool calls are left out too.
 
 ` + "`patchbay serve`" + ` exports events as they happen if the configuration has
 [telemetry] otlp.`,

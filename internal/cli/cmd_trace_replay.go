@@ -48,10 +48,9 @@ plugins. But plugins act as usual: if a plugin writes files or uses the network,
 it does so again. A recording from somebody else can contain any call: read it
 before you replay it with installed plugins.
 
-How long a call took is never compared. In what plugins were sent and answered,
-times, durations and generated ids (RFC 3339 times, UUIDs, ULIDs, numbers in
-fields such as created_at and duration_ms) count as equal, unless you add
---exact. --ignore leaves out more: the name of a field leaves it out at any
+How long a call took is never compared. Times, durations and generated ids in
+messages (RFC 3339 times, UUIDs, ULIDs, numbers in fields such as created_at and
+duration_ms) count as equal, unless you add --exact. --ignore leaves out more: the name of a field leaves it out at any
 depth, and a JSON pointer leaves out one place. The pointer begins with /sent,
 /received, /verdict, /error, /diff or /result, and * stands for any one part of
 it:

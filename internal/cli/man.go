@@ -62,7 +62,7 @@ func manExamples(c *cobra.Command) string {
 // everyExit lists what exit codes mean in general. The help of a command says what they mean for
 // it.
 var everyExit = []exit{
-	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin, you or the command itself refused; or what it should write exists already"},
+	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin refused, or you did; or a file or directory that the command would write exists already"},
 	{exitNotFound, "no such plugin, tool, session or other thing"}, {exitChecks, "a plugin breaks a rule of its protocol, or differs from a recording"},
 	{exitTaken, "the address of the daemon is in use"}, {exitPipe, "the reader of the output has ended"},
 }

@@ -19,8 +19,8 @@ import (
 // itself.
 const namePrefix = "patchbay-daemon/"
 
-// Announce tells every process that can connect to a listener that the listener is a daemon's. For
-// that it binds an abstract Unix socket whose name contains the address. /proc/net/unix lists all
+// Announce marks a listener as a daemon's, for every process that can connect to it. For that it
+// binds an abstract Unix socket whose name contains the address. /proc/net/unix lists all
 // such names in the network namespace, of all users, and the kernel removes a name with its
 // process. Announce closes connections that were made before the announcement, because a broker
 // that made one could not have seen it.

@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 // TestAsAnOrdinaryUser runs every other test again as an ordinary user.
 func TestAsAnOrdinaryUser(t *testing.T) { runAsOrdinary(t, "0") }
 
-// TestWhereProcessesAreHidden runs the tests where an ordinary user cannot inspect other users'
-// processes, and where the user does not even see them.
+// TestWhereProcessesAreHidden runs every other test again as an ordinary user, on a /proc that does
+// not let the user inspect other users' processes, and on one that does not even show them.
 func TestWhereProcessesAreHidden(t *testing.T) {
 	for _, level := range []string{"1", "2"} {
 		t.Run("hidepid="+level, func(t *testing.T) { runAsOrdinary(t, level) })
@@ -90,8 +90,8 @@ func becomeOrdinary(args []string) error {
 	return cmd.Run()
 }
 
-// fakes are programs that tests start. All but ordinary and jail are callers: each connects to the
-// address in its argument, and sends something.
+// fakes are programs that tests start. All but "ordinary" and "jail" are callers: each connects to
+// the address in its argument, and sends something.
 func fakes() map[string]func([]string) error {
 	return map[string]func([]string) error{
 		"ordinary": becomeOrdinary,

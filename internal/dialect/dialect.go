@@ -70,7 +70,7 @@ type Found struct {
 	Err      error     // why it is in this state
 	Problems []Problem // all faults of its manifest
 	Warnings []Problem // things that work differently from what its author may expect
-	Misspelt []Problem // the Warnings about misspelt names: a hook on which a user relies may be missing because of one; they are also logged
+	Misspelt []Problem // the Warnings about misspelt names, which are also logged: a misspelt name may be the cause if a hook is missing
 	Info     *Info     // what it declares; nil: unknown until it is opened
 	Partly   bool      // Info lacks hooks, tools or methods, because that part of the manifest cannot be read
 	File     string    // its manifest, absolute; "": it has none, or none that can be read
@@ -301,9 +301,9 @@ type HookSet interface {
 // A Declarer is a dialect whose plugins declare their hooks in a file. The host knows these hooks
 // even if the plugin cannot be opened.
 type Declarer interface {
-	// Declared returns the hooks of a plugin that cannot be opened; each of them fails with why.
-	// The set is nil if none is known. whole is false if the plugin may have others.
-	Declared(f Found, why error) (set HookSet, whole bool)
+	// Declared returns the hooks of a plugin that cannot be opened. Each of them fails with the
+	// given error. The set is nil if none is known. whole is false if the plugin may have others.
+	Declared(f Found, err error) (set HookSet, whole bool)
 }
 
 // A ConfigChecker is a plugin that can check a configuration, for example the one that a job sends
@@ -476,11 +476,11 @@ func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	return s
 }
 
-// Most returns the size limit of the plugin's answers: most, which is the dialect's limit, or less
-// if the configuration says so.
-func (rt *Runtime) Most(most int) int {
+// Most returns the size limit of the plugin's answers: the dialect's limit, or less if the
+// configuration says so.
+func (rt *Runtime) Most(limit int) int {
 	if rt.Limits.Output > 0 {
-		return min(most, rt.Limits.Output)
+		return min(limit, rt.Limits.Output)
 	}
-	return most
+	return limit
 }

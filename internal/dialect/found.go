@@ -118,11 +118,12 @@ const unlisted = "its plugins cannot be listed: "
 // found.
 func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 
-// ReadManifest reads a manifest. It must be a regular file, and not larger than most bytes.
-func ReadManifest(file string, most int) ([]byte, error) {
-	data, err := plainfile.Read(file, most)
+// ReadManifest reads a manifest, which must be a regular file, and not larger than the limit in
+// bytes.
+func ReadManifest(file string, limit int) ([]byte, error) {
+	data, err := plainfile.Read(file, limit)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
-		return nil, WithFix(fmt.Errorf("%s: over %d KiB: not a manifest", file, most>>10), "put a manifest there, or reinstall the plugin")
+		return nil, WithFix(fmt.Errorf("%s: over %d KiB: not a manifest", file, limit>>10), "put a manifest there, or reinstall the plugin")
 	}
 	if err != nil {
 		return nil, WithFix(fmt.Errorf("%s: %w", file, Cause(err)), unreadFix(file, err))

@@ -71,9 +71,9 @@ type SettingsChecker interface {
 	CheckSettings(f Found, s Settings) error
 }
 
-// A SecretsChecker is a dialect whose plugins get a table of the secrets file, and that knows from
-// a plugin's files which names may be in it. UnknownSecrets returns the names in such a table that
-// the plugin does not know, and those that it knows.
+// A SecretsChecker is a dialect whose plugins get a table of the secrets file. The dialect knows
+// from a plugin's files which names the table may have. UnknownSecrets returns the names in such a
+// table that the plugin does not know, and those that it knows.
 type SecretsChecker interface {
 	UnknownSecrets(f Found, secrets json.RawMessage) (unknown, known []string)
 }

@@ -38,8 +38,8 @@ type NoiseLog struct {
 // use.
 func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
 
-// Starting hands warnings to odd until [NoiseLog.Started] is called: what a plugin prints while it
-// starts is a finding, because it happens at every start.
+// Starting passes each warning to the function until [NoiseLog.Started] is called, and does not log
+// it: what a plugin prints while it starts is a finding, because it happens at every start.
 func (n *NoiseLog) Starting(odd func(message, fix string)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -122,7 +122,7 @@ func noiseText(k wire.NoiseKind) (what, fix string) {
 	case wire.NoiseTooLarge:
 		return text + "a message over the size limit was discarded", "send less at once"
 	case wire.NoiseLate:
-		return text + "a reply to a call that was given up was discarded", "answer sooner, or give the plugin a longer timeout"
+		return text + "a reply was discarded: its call was given up before", "answer sooner, or give the plugin a longer timeout"
 	case wire.NoiseDuplicate, wire.NoiseStale:
 		return text + "a reply that no call waits for was discarded", "answer each request once"
 	case wire.NoiseWrongID:

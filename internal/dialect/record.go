@@ -26,7 +26,7 @@ const (
 func IsMark(key string) bool { return key == FindingKey || key == EachHookKey }
 
 // A stderrLine is a line that a plugin wrote to stderr. It has a type of its own, because other
-// records have the key line too.
+// records use the key "line" too.
 type stderrLine string
 
 // LogStderr logs a line that a plugin wrote to stderr.

@@ -53,8 +53,8 @@ func eachPlace(t *testing.T, test func(t *testing.T, p Place)) {
 	}
 }
 
-// TestInstallAndUninstall: each event has one entry, also after a second install, and after an
-// uninstall nothing is left.
+// TestInstallAndUninstall: each event has one entry, also if the hooks are installed twice.
+// Uninstalling leaves nothing.
 func TestInstallAndUninstall(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p Place) {
 		program := self(t)

@@ -156,4 +156,4 @@ func ownOff(agent codehook.Agent, path string, users bool, values map[string]any
 
 // pluginVariables are the variables that decide which plugins are yours. You may set them in your
 // own settings.
-var pluginVariables = []string{"PATCHBAY_HOME", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"}
+var pluginVariables = []string{"PATCHBAY_HOME", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "SCAFFOLD_HOME", "DOTAGENT_PLUGIN_PATH"}

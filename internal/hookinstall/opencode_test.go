@@ -11,8 +11,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// driver calls the plugin's hooks as OpenCode does. For each call it prints the arguments after
-// the hook, or its error. Then it prints two results and a reply after their hooks.
+// driver calls the plugin's hooks as OpenCode does. For each call it prints the arguments as
+// the hook has changed them, or the hook's error. Then it prints two results and a reply as their
+// hooks have changed them.
 const driver = `
 import { Patchbay } from "./patchbay.mjs"
 const hooks = await Patchbay({ directory: process.argv[2] })

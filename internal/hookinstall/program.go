@@ -19,7 +19,7 @@ type Program struct {
 	// hookclient.Closed. If the program does not answer, OpenCode's plugin reads this file, and
 	// refuses the events to which one of these plugins must agree.
 	Closed string
-	Config string // the user's configuration, which it reads if there is no such file
+	Config string // the user's configuration: OpenCode's plugin reads it if there is no file Closed
 }
 
 // The names of our programs.

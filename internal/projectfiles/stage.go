@@ -153,7 +153,7 @@ func (s *surveyed) copy(source, target *os.Root, room *int64) error {
 	return errors.Join(err, notCopied(out.Close()))
 }
 
-// copyWriter tells a copy that cannot be written from an original that cannot be read.
+// copyWriter marks the errors of writing the copy. The others come from reading the original.
 type copyWriter struct{ w io.Writer }
 
 func (c copyWriter) Write(data []byte) (int, error) {

@@ -14,9 +14,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Limits of a project's plugins. They are copied before the user is asked whether to trust them. If
-// the project has a record, a host hashes them when it opens, and again when they or the record
-// change.
+// Limits of a project's plugins. The plugins are copied before the user is asked whether to trust
+// them. If the project has a record, a host hashes the plugins when it opens, and again when they
+// or the record change.
 const (
 	mostFiles = 2000
 	mostBytes = 64 << 20
