@@ -64,8 +64,22 @@ func (s Store) read() (kept, error) {
 	return k, nil
 }
 
-func (s Store) damaged(err error) error {
-	return fmt.Errorf("remembered approvals: %s: %w; the file allows nothing until it is corrected or removed", s.Path, err)
+func (s Store) damaged(err error) error { return &damagedError{s.Path, err} }
+
+// A damagedError is the error of a file that cannot be used.
+type damagedError struct {
+	path string
+	err  error
+}
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("remembered approvals: %s: %v; %s", e.path, e.err, e.Fix())
+}
+func (e *damagedError) Unwrap() error { return e.err }
+
+// Fix says how to fix it.
+func (*damagedError) Fix() string {
+	return "the file allows nothing until it is corrected or removed"
 }
 
 // Projects returns the projects with rules.

@@ -109,6 +109,18 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	})
+	t.Run("while patchbay.lock is damaged, nothing is deleted, and the answer says why", func(t *testing.T) {
+		lock := filepath.Join(h.home, ".config/patchbay/patchbay.lock")
+		good, err := os.ReadFile(lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.write(".config/patchbay/patchbay.lock", "[[[")
+		if got := s.do("DELETE", "/plugin/again", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "put back a good copy") {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		h.write(".config/patchbay/patchbay.lock", string(good))
+	})
 	t.Run("a file that is too large to show is not read", func(t *testing.T) {
 		if err := os.Truncate(h.write(".agent/plugins/huge.py", stamp("huge")), 1<<40); err != nil {
 			t.Skipf("no such file here: %v", err)

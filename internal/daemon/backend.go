@@ -108,10 +108,15 @@ func sourceError(err error) error {
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	case errors.As(err, &code):
 		return &httpapi.InvalidCodeError{Reason: withPlace(code.Problem)}
-	case errors.Is(err, hook.Unavailable):
+	case errors.Is(err, hook.Unavailable), isConfigError(err): // for example, patchbay.lock is damaged
 		return &httpapi.UnavailableError{Reason: err.Error()}
 	}
 	return err
+}
+
+func isConfigError(err error) bool {
+	_, ok := errors.AsType[*config.Error](err)
+	return ok
 }
 
 // withPlace returns the message of a problem with its line and column. It leaves out the file,

@@ -252,6 +252,11 @@ func (h *Host) missing(r *roster, c config.Connect) bool {
 
 // errNoPlugin returns the error of calls to a connected plugin that is not installed.
 func (r *roster) errNoPlugin(c config.Connect) error {
+	for _, e := range r.scripts {
+		if e.names.hasName(c.Plugin) {
+			return e.unavailable()
+		}
+	}
 	return hook.Failure(hook.Unavailable, dialect.WithFix(fmt.Errorf("[[connect]] names a plugin that is not installed: %s", c.Plugin), cmp.Or(dialect.Meant(c.Plugin, r.allNames()), "install the plugin, or remove the table")))
 }
 

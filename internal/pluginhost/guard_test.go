@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/fixes"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
@@ -186,6 +187,19 @@ func TestFilesThatAreNotPlugins(t *testing.T) {
 				t.Errorf("want %q in\n%s", c.says, told)
 			}
 		})
+	}
+}
+
+// TestAConnectedScriptThatIsNotExecutable: the refusal says what is wrong with the script, and not
+// that it is not installed.
+func TestAConnectedScriptThatIsNotExecutable(t *testing.T) {
+	h := newTestHome(t)
+	h.write(".local/scaffold/plugins/guard", "#!/bin/sh\n", 0o644)
+	h.config("[plugins.guard]\non_failure = \"deny\"\n[[connect]]\nplugin = \"guard\"\nhook = \"pre_tool_execute\"\npoint = \"command.before\"\n")
+	host, _ := h.logged(nil)
+	out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(gitCommand))
+	if err != nil || out.Verdict != hook.Deny || len(out.Steps) != 1 || !strings.Contains(fixes.Of(out.Steps[0].Err), "chmod +x ") {
+		t.Errorf("%s, %v, steps %+v", out.Verdict, err, out.Steps)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -262,13 +263,17 @@ func (r *roster) find(name string) (*entry, error) {
 	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
 		found = ready
 	}
-	switch {
-	case len(found) == 0:
+	if len(found) == 0 {
 		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w", name, ErrNotFound), dialect.Meant(name, r.shownNames()))
-	case len(found) > 1 && found[0].found.Dialect != found[1].found.Dialect:
-		one, two := found[0].found.Dialect, found[1].found.Dialect
-		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w: one of %s and one of %s", name, ErrAmbiguous, one, two),
-			fmt.Sprintf("write %s:%s or %s:%s", one, name, two, name))
+	}
+	var each, write []string // once for each dialect
+	for _, e := range found {
+		if text := "one of " + e.found.Dialect; !slices.Contains(each, text) {
+			each, write = append(each, text), append(write, e.found.Dialect+":"+name)
+		}
+	}
+	if len(each) > 1 {
+		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w: %s", name, ErrAmbiguous, strings.Join(each, " and ")), "write "+strings.Join(write, " or "))
 	}
 	return found[0], nil
 }
