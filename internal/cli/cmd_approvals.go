@@ -54,7 +54,7 @@ func newApprovalsAddCommand(a *app) *cobra.Command {
 		Long: `Let simple commands that begin with these words run without asking in this
 project, with any arguments after them. A command line never matches if it has a
 second command, a redirection, an expansion or an assignment. Programs that run
-other programs (sh, sudo, env, xargs, python and so on) are refused.
+other programs (sh, sudo, env, xargs, python and so on) cannot be approved.
 
 Flags of Patchbay stand before the first WORD; those after it are part of the
 command.`,

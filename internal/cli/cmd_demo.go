@@ -23,6 +23,9 @@ own plugins and your configuration are not used.`,
 		Annotations: exits(exit{exitOK, "the demo ran"}, exit{exitFailed, "the demo failed on this machine"}, never(exitConfig)),
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.flags.config != "" || len(a.flags.dialects) > 0 {
+				return usage("leave them out", "patchbay demo: --config and --dialect have no effect on the demo's own plugins")
+			}
 			o := a.screen()
 			return demo.Run(cmd.Context(), demo.Options{Out: a.out, Color: o.Color, Width: o.Width, JSON: a.flags.json, Logger: a.logger(), Record: a.recorder(), Self: a.self()})
 		},

@@ -29,7 +29,7 @@ suspicious, and how to fix it. Plugins of the mine dialect are asked for their
 health, all at the same time, for at most five seconds. Hooks that are installed
 in other agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
 A directory that Patchbay cannot write is an error. New plugins are recorded in
-patchbay.lock, as by every command that starts plugins. Nothing is repaired.`,
+patchbay.lock. Nothing is repaired.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},

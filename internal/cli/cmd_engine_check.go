@@ -17,7 +17,7 @@ func newEngineCheckCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Read all stored data, and report what is damaged",
-		Long: `Read every file of stored records (a block), and report which records are intact
+		Long: `Read every block (a file of stored records), and report which records are intact
 and which are lost. Nothing is changed. While the engine runs, no block is read:
 the command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
@@ -99,11 +99,11 @@ func newEngineRepairCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
 		Short: "Recover intact records, and accept the loss of the others",
-		Long: `Copy damaged files of records (blocks) aside, and write them again with every
-intact record. Then open the result with NATS, as the engine does, and compare
-the number of records. After that the damage found so far is not reported any
-more, and the health checks of the daemon pass again. The copies stay in the
-directory ` + "`damaged`" + `.
+		Long: `Copy damaged blocks (files of stored records) aside, and write them again with
+every intact record. Then open the result with NATS, as the engine does, and
+compare the number of records. From then on, the damage found so far is no
+longer reported, and the health checks of the daemon pass again. The copies stay
+in the directory ` + "`damaged`" + `.
 
 The engine must not run.`,
 		Example: `  patchbay engine repair

@@ -42,7 +42,7 @@ as soon as it is done.`,
   patchbay fire --list`,
 		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; failures that did not end the event are warnings"},
 			exit{exitFailed, "a plugin failed, and that ended the event: on_failure is \"abort\", or the plugin's protocol demands it; with --events: an event had an error, or names an unknown point"},
-			exit{exitRefused, "a plugin refused the event, or it failed at a gate or with on_failure \"deny\"; not with --events"}, exit{exitNotFound, "no such point; not with --events"}),
+			exit{exitRefused, "a plugin refused the event, or a plugin failed at a gate or with on_failure \"deny\"; with --events the code is 0"}, exit{exitNotFound, "no such point; with --events the code is 1"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -35,9 +35,9 @@ ends half an hour after its last event. If that fails, or with --config or
 --dialect, this command opens the plugins itself. If the plugins cannot be asked
 in time, the agent goes on, unless one of them must agree to the event: then the
 event is denied, and the answer names that plugin. A plugin must agree if its
-failure would end the event: at a gate (a point where plugins may refuse), where
-its protocol demands it, or where the configuration sets on_failure to "deny" or
-"abort".
+failure would end the event. That is so at a gate (a point where plugins may
+refuse), if the plugin's protocol demands it, and if the configuration sets
+on_failure to "deny" or "abort".
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 

@@ -50,9 +50,9 @@ an MCP server of the configuration. COMMAND after -- starts an MCP server.
 The plugin runs with its own temporary home and project. Plugins of kaged and
 mine run in the sandbox with the capabilities that they declare; on a machine
 without a sandbox they run only with --no-sandbox. Plugins of other dialects are
-not confined. Hooks and tools are really called: a plugin that uses the network,
-or paths that it declares, uses them in the test too. docs/testing-plugins.md
-lists every check.`,
+not confined. Hooks and tools are really called: a plugin can use the network,
+and write to the paths that it declares. docs/testing-plugins.md lists every
+check.`,
 		Example: `  patchbay plugin test ./my-plugin
   patchbay plugin test ./my-plugin --only kaged.handshake,kaged.tool.answers
   patchbay plugin test ./my-plugin --json | jq '.checks[] | select(.status == "fail")'
@@ -73,7 +73,7 @@ lists every check.`,
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only the checks `ID,…`; the beginning of an id, such as kaged.handshake, chooses several")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and run none")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this `FILE`, in the format of JUnit")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; checks that did not finish by then fail, and those that need them are skipped")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; a check that has not finished by then fails, and checks that need its result are skipped")
 	cmd.Flags().BoolVar(&f.bare, "no-sandbox", false, "run plugins of kaged and mine without their sandbox")
 	if err := cmd.RegisterFlagCompletionFunc("only", completeChecks); err != nil {
 		panic(err) // the flag was added a few lines above

@@ -19,10 +19,10 @@ func newPluginRemoveCommand(a *app) *cobra.Command {
 		Use:        "remove NAME",
 		SuggestFor: []string{"uninstall", "delete"},
 		Short:      "Remove a plugin",
-		Long: `Remove the files of a plugin from the plugin directory of its dialect, and its
-entry from patchbay.lock. Its settings in the configuration and its stored data
-stay. If the plugin is a symbolic link, only the link is removed. On a terminal,
-the command asks first; without a terminal it needs --yes.`,
+		Long: `Remove the files of an installed plugin, and its entry from patchbay.lock. Its
+settings in the configuration and its stored data stay. If the plugin is a
+symbolic link, only the link is removed. On a terminal, the command asks first;
+without a terminal it needs --yes.`,
 		Example: `  patchbay plugin remove shout
   patchbay plugin remove kaged:notes --yes
   patchbay plugin remove shout --dry-run`,

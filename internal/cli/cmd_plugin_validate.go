@@ -27,10 +27,10 @@ func newPluginValidateCommand(a *app) *cobra.Command {
 		Long: `Check the whole manifest of a plugin, and start it once to see whether it
 answers. Each error is printed as "path:line:column: message", so that editors
 can jump to it. A python plugin that is given by its path counts as untrusted:
-its code runs in a sandbox without any capability, or is only parsed if there is
-no sandbox. A python plugin that is given by its name is loaded as usual. If a
-scaffold plugin is given by its name, all scaffold plugins are started, because
-another one may have the same name.`,
+its code runs in a sandbox without any capability. Where there is no sandbox, it
+is only parsed. A python plugin that is given by its name is loaded as usual. If
+a scaffold plugin is given by its name, all scaffold plugins are started,
+because another one may have the same name.`,
 		Example: `  patchbay plugin validate ./my-plugin
   patchbay plugin validate git-context
   patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,

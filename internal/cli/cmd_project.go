@@ -60,12 +60,11 @@ func newProjectTrustCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Show the plugins of a project, and let them run",
-		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks if
-the files show them, what they may do, and what has changed since you last
-trusted them. Then ask
-whether they may run. The plugins that run are a copy of exactly the files that
-were shown. When the project's plugins change, they do not run until you trust
-them again.
+		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks (if
+the plugin lists them in a file), what they may do, and what has changed since
+you last trusted them. Then ask whether they may run. The plugins that run are a
+copy of exactly the files that were shown. When the project's plugins change,
+they do not run until you trust them again.
 
 Without a terminal, --yes answers the question, and --digest makes sure that the
 plugins are the ones you have seen. A running daemon reloads its plugins. Your
@@ -119,7 +118,7 @@ func newProjectListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List the projects whose plugins you have trusted or declined",
 		Long: `List the projects whose plugins you have trusted or declined, with their present
-state. A project whose plugins have changed since is listed as changed.`,
+state: changed, if the plugins have changed since you decided.`,
 		Example: `  patchbay project list
   patchbay project list --json | jq -r '.[] | select(.state == "changed").root'`,
 		Annotations: exits(exit{exitOK, "the projects were listed"}),

@@ -30,7 +30,8 @@ only one tool ends with it.
 
 Write each argument as ARGUMENT=VALUE, or all of them as a JSON object with
 --args: the JSON itself, @FILE to read it from a file, or - to read it from
-stdin. ARGUMENT=VALUE replaces an argument of --args. Arguments are checked against the tool's schema before the call.`,
+stdin. ARGUMENT=VALUE replaces an argument of --args. Arguments are checked
+against the tool's schema before the call.`,
 		Example: `  patchbay tool call log count=3
   patchbay tool call plugin_git_log --args '{"count":3}'
   patchbay tool call plugin_git_log --args @args.json

@@ -45,15 +45,15 @@ OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
 OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
 tries a few more times, after the pauses that the collector asks for. With
 --file, the spans are written to a new file; each line is the body of one request
-to a collector. - is stdout.
+to a collector. --file - writes them to stdout.
 
 With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
 as ` + "`patchbay trace record`" + ` writes it: the payload that each plugin got, the
 message that it was sent in its protocol, and its answer, without secrets. No
-plugin is started. An existing recording is replaced, and an empty file; any
-other existing file is not. Events that were too long for the journal, and
-events that do not fit into 64 MiB, are left out, and the file and this command
-say how many. Tool calls are left out too.
+plugin is started. An existing recording or an empty file is replaced; any other
+existing file is not. Events that were too long for the journal, and events that
+do not fit into 64 MiB, are left out, and the file and this command say how
+many. Tool calls are left out too.
 
 ` + "`patchbay serve`" + ` exports events as they happen if the configuration has
 [telemetry] otlp.`,

@@ -32,7 +32,7 @@ docs/tracing.md describes it.
 
 FILE appears when the command has ended, even if it failed or was interrupted,
 but only if a plugin was called. Until then it is FILE.partial. An existing
-recording is replaced, and an empty file; any other existing file is not. Events
+recording or an empty file is replaced; any other existing file is not. Events
 that do not fit into 64 MiB are left out, and the file says how many.`,
 		Example: `  patchbay trace record demo.trace -- demo
   patchbay trace record turn.trace -- chat -p 'count the words in notes.md'

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tries is how often the ancestors of a process are read if they change meanwhile. The pauses
-// double, from a millisecond to 64.
+// tries is how often the ancestors of a process are read if they change meanwhile. The pauses grow
+// from 1 to 64 ms.
 const tries = 8
 
 // Peer returns nil if a process is in none of Patchbay's sandboxes. pid is the process at the other
@@ -37,9 +37,9 @@ func outside(pid int, own map[int]bool) error {
 	return err
 }
 
-// climb goes from a process up to the first one. It reports whether a parent has ended meanwhile,
-// or is about to. Then its result is useless, because the pid may belong to another process by
-// now.
+// climb goes from a process up to the first one. moved is true if a parent has ended meanwhile, or
+// is about to. The error then says nothing about the process, because the parent's pid may belong
+// to another process by now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
 		s, name, err := statusAndName(at)

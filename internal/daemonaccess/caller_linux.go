@@ -14,10 +14,10 @@ import (
 // plugin in a sandbox have one user. The table shows an inode for a socket as long as a process has
 // it. A plugin cannot pass a socket to a process outside of its sandbox.
 //
-// So if no sandbox of that user shares the server's network while the socket is held, the caller is
-// in none. If there is such a sandbox, Caller must find a process outside that has the socket. A
-// plugin can hide its descriptors, or pass a socket around faster than Caller looks. Then no such
-// process is found, and the caller is refused.
+// So Caller looks for sandboxes that share the server's network and have the user of the socket. If
+// there is none, the caller is not in a sandbox. If there is one, Caller must find a process
+// outside of it that has the socket. A plugin can hide its descriptors, or pass a socket around
+// faster than Caller looks. Then no such process is found, and the caller is refused.
 func Caller(local, remote netip.AddrPort) error {
 	before, err := held(local, remote)
 	if err != nil {

@@ -109,7 +109,7 @@ func serve(t *testing.T, address string) *server {
 				return
 			}
 			_, _ = io.ReadAtLeast(conn, make([]byte, 2), int(s.bytes.Load())) // ends early if the caller closes its end
-			s.verdicts <- checkUntilOutside(conn)
+			s.verdicts <- checkRepeatedly(conn)
 			_ = conn.Close()
 		}
 	}()
@@ -117,9 +117,10 @@ func serve(t *testing.T, address string) *server {
 	return s
 }
 
-// checkUntilOutside checks the caller. A caller that is seen inside may be about to release its
-// connection, so it is checked again for a while, and must never be admitted.
-func checkUntilOutside(conn net.Conn) error {
+// checkRepeatedly checks the caller again and again for a while, as long as it is seen in a
+// sandbox, and returns the last result: also while it releases its connection, it must not be
+// admitted.
+func checkRepeatedly(conn net.Conn) error {
 	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
 	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
 		err = Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
@@ -248,8 +249,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// TestPeer: Peer refuses a process in a sandbox at the other end of a Unix socket, and admits
-// others.
+// TestPeer: Peer refuses a process at the other end of a Unix socket if it is in one of our
+// sandboxes, or if that cannot be seen. It admits others.
 func TestPeer(t *testing.T) {
 	for _, c := range []struct {
 		rule string

@@ -16,8 +16,9 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// CheckCaller is [localsock.CheckPeer] for servers on a Unix socket. It also refuses a process in
-// one of Patchbay's sandboxes ([Refusal]), which must not call its host.
+// CheckCaller checks the process at the other end of a Unix socket, as [localsock.CheckPeer] does.
+// It also refuses a process in one of Patchbay's sandboxes ([Refusal]), which must not call its
+// host.
 func CheckCaller(conn *net.UnixConn) error {
 	pid, err := localsock.Peer(conn)
 	if err != nil {

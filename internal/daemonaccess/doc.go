@@ -6,7 +6,7 @@
 // recognised.
 //
 //	net:HOST   the broker connects for the plugin, from a process that is not confined
-//	             Announce    the daemon makes its address known to every process of this machine       announce_linux.go
+//	             Announce    the daemon makes its address known to every process in its network     announce_linux.go
 //	             At          the broker looks for daemons after it has connected, before it passes bytes on
 //
 //	net:*      the plugin connects by itself

@@ -92,8 +92,8 @@ func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is
 
 // isHidden reports whether an error can mean that a process exists but must not be inspected: /proc
 // can be mounted so that users see other users' processes only in part or not at all (hidepid).
-// With hidepid=2 the error is that of a process that has ended. The jails of the server's own user
-// are never hidden from it.
+// With hidepid=2 a hidden process gives the same error as a process that has ended. The jails of
+// the server's own user are never hidden from it.
 func isHidden(err error) bool { return isGone(err) || errors.Is(err, os.ErrPermission) }
 
 // jails returns the users of the sandboxes that share this process's network, or may share it. If

@@ -22,8 +22,8 @@ type Dialect interface {
 	Name() string
 	// Folders returns the directories that Find searches, to show users where to put a plugin.
 	Folders(env Env) []Folder
-	// Points returns the points at which the hooks of its plugins are called unless the
-	// configuration connects them elsewhere.
+	// Points returns the points at which the hooks of its plugins are called. The configuration can
+	// connect them to others.
 	Points() []hook.Point
 	// Find lists the plugins in the directories of this protocol, in the order in which the host
 	// opens them. It starts no process. A directory that does not exist is not an error.
@@ -63,7 +63,7 @@ type Found struct {
 	Dialect  string
 	Name     string    // the name that is known before the plugin runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
-	Called   string    // the name that it calls itself, if its file shows that and Info is unknown
+	Called   string    // the name that it gives itself in its file; "": the file does not show it, or Info has it
 	Path     string    // its file or directory, absolute
 	Project  string    // the root of the project that the plugin belongs to; "": it belongs to the user
 	State    State     // "": it may be opened; otherwise Err says why it may not
@@ -178,9 +178,9 @@ type HealthChecker interface {
 	CheckHealth(ctx context.Context)
 }
 
-// A Reloader is a plugin that can load its file again without being reopened. Plugins that share an
-// interpreter are unloaded from it by path. So closing one of two plugins with the same file
-// unloads the other too, and the host reloads that one.
+// A Reloader is a plugin that can load its file again without being reopened. The host uses this
+// after it has closed an old plugin with the same file: the shared interpreter unloads by path, and
+// so has unloaded the new plugin too.
 type Reloader interface {
 	Reload(ctx context.Context) error
 }
@@ -191,7 +191,7 @@ type ToolCaller interface {
 }
 
 // A Lister is a plugin whose tools may change while it runs, and that may offer more than tools. It
-// calls [Runtime.Changed] when either changes.
+// calls [Runtime.Changed] when its tools or its offers have changed.
 type Lister interface {
 	Tools() []Tool
 	Offers() []Offer
@@ -397,7 +397,7 @@ type Runtime struct {
 	Env          Env
 	Storage      Storage                               // the plugin's own; nil: it has none
 	Settings     func(called string) (Settings, error) // for a plugin whose own name is known only once it runs; may be nil
-	Note         func(p Problem, unusable bool)        // is called with what Odd and Unusable report; may be nil
+	Note         func(p Problem, unusable bool)        // is called with each finding about the plugin; may be nil
 	HooksChanged func()                                // must be called when a plugin's Hooks have changed; may be nil
 	Notify       func(Notification)                    // is called with each notification that the plugin has declared; may be nil
 	Changed      func(Change)                          // must be called by a [Lister] when its tools or offers have changed; may be nil

@@ -7,8 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// A fixable error has a fix. Its text ends with the fix, and commands show the fix on a line of its
-// own.
+// A fixable error has a fix. Error returns both; commands show the fix on a line of its own.
 type fixable struct {
 	err error
 	fix string

@@ -70,8 +70,7 @@ func LeadsNowhere(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// DeadLink is the fix for a link among the plugins that leads to nothing, and should lead to a
-// plugin's directory.
+// DeadLink is the fix for a link in a folder of plugins that leads to nothing.
 const DeadLink = "it is a link: remove it, or put the plugin where it leads"
 
 // IsScript reports whether a file names its interpreter in a #! line.

@@ -17,9 +17,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestFoldersIn: folders, links to folders and links to nothing are listed by name. Hidden folders
-// and files are left out.
-func TestFoldersIn(t *testing.T) {
+// TestDirsIn: directories, links to directories and links to nothing are listed by name. Hidden
+// directories, and files, are left out.
+func TestDirsIn(t *testing.T) {
 	place := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(place, "b"), 0o755))
 	must(t, os.Mkdir(filepath.Join(place, ".hidden"), 0o755))

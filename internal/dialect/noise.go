@@ -38,8 +38,9 @@ type NoiseLog struct {
 // use.
 func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
 
-// Starting passes each warning to the function until [NoiseLog.Started] is called, and does not log
-// it: what a plugin prints while it starts is a finding, because it happens at every start.
+// Starting makes the log call odd with each warning, instead of logging it, until
+// [NoiseLog.Started] is called: what a plugin prints while it starts is a finding, because it
+// happens at every start.
 func (n *NoiseLog) Starting(odd func(message, fix string)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

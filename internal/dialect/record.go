@@ -8,8 +8,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
-// The keys of log records, beside plugin, dialect, err and fix, that decide how a command shows the
-// record.
+// These keys of a log record decide how a command shows the record. Other keys, such as plugin and
+// fix, are only shown.
 const (
 	// FindingKey marks a record that is also a finding. A command that lists the findings leaves
 	// such records out, so that nothing is printed twice.

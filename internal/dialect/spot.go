@@ -6,8 +6,9 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// A Spot is one of a protocol's hooks at one point. Each dialect has tables that say what its hooks
-// mean at which point. In the functions below, T is the type of a table's entries.
+// A Spot is one of a protocol's hooks at one point. Each dialect has tables of spots: they say how
+// a hook is called at a point, and what its answers mean there. In the functions below, T is the
+// type of a table's entries.
 type Spot struct {
 	Hook  string // in the words of the protocol
 	Point hook.Point

@@ -35,8 +35,8 @@ func Install(p Place, program Program, dry bool) (Change, error) {
 	})
 }
 
-// Uninstall removes the entries that Install wrote. A file that is then empty, and that Install has
-// made, is removed.
+// Uninstall removes the entries that Install wrote. If nothing else is left in the file, it is
+// removed.
 func Uninstall(p Place, dry bool) (Change, error) {
 	if _, err := os.Stat(p.Path()); errors.Is(err, os.ErrNotExist) {
 		return Change{Path: p.Path()}, nil // editing would make the file's directory

@@ -117,8 +117,8 @@ func TestUninstallMakesNothing(t *testing.T) {
 	}
 }
 
-// TestOthersStay: a user's file with hooks, comments and unusual spaces is the same, byte for byte,
-// after install and uninstall, and has all of them in between.
+// TestOthersStay: an installation keeps the hooks, comments and unusual spaces of a user's file.
+// After uninstalling, the file is as it was, byte for byte.
 func TestOthersStay(t *testing.T) {
 	for agent := range recipes {
 		if agent == codehook.Copilot {

@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// This file finds the settings of agents that turn hooks off. A repository may contain them. No
-// event reaches Patchbay then, so only an inspection can find out.
+// This file finds the settings of agents that turn hooks off. A repository may contain such
+// settings. With them no event reaches Patchbay, so Patchbay has to look for them.
 
 // settings are the files in which an agent reads its settings. A later file overrides an earlier
 // one.
@@ -32,9 +32,8 @@ var settingsFiles = map[codehook.Agent]settings{
 	codehook.Qwen:    {".qwen/settings.json", []string{".qwen/settings.json", ".qwen/.env", ".env"}},
 }
 
-// turnedOff reports the settings that keep an agent from calling our hooks, or that make our
-// program call no plugins, or other plugins than the user's. It also returns files that cannot be
-// read.
+// turnedOff reports the settings that keep an agent from calling our hooks, and the settings that
+// keep our program from finding the user's plugins. It also returns files that cannot be read.
 func turnedOff(agent codehook.Agent, home, project string, getenv func(string) string) (faults []Fault, errs []error) {
 	files := settingsFiles[agent]
 	var users string
@@ -91,8 +90,8 @@ func readSettings(path string) (map[string]any, error) {
 	return values, nil
 }
 
-// variables returns the variables in a file of lines NAME=VALUE, which an agent adds to its own
-// environment and so to that of hooks.
+// variables returns the variables in a file of lines NAME=VALUE. The agent adds them to its own
+// environment, which hooks inherit.
 func variables(text string) map[string]any {
 	env := make(map[string]any)
 	for line := range strings.Lines(text) {
@@ -130,8 +129,8 @@ var switches = map[codehook.Agent][]struct {
 	codehook.Qwen:    {{"", "disableAllHooks", true}},
 }
 
-// ownOff reports settings that concern only our hooks: their name in a list of Gemini CLI, and the
-// environment that an agent sets for hooks.
+// ownOff reports settings that turn off our hooks and no others: Gemini CLI has a list of the names
+// of hooks that it does not call, and an agent can set variables that our program obeys.
 func ownOff(agent codehook.Agent, path string, users bool, values map[string]any) []Fault {
 	var faults []Fault
 	if config, _ := values["hooksConfig"].(map[string]any); agent == codehook.Gemini {

@@ -110,8 +110,8 @@ function mustAsk(name, directory) {
   }
 }
 
-// mayRequirePlugins reports whether some plugin may have to agree, if no daemon has written the list. Only the settings
-// on_failure and connect can make a plugin required here.
+// mayRequirePlugins is used if no daemon has written the list. It reports whether some plugin may have to agree: only the
+// settings on_failure and connect can demand that here.
 function mayRequirePlugins() {
   try {
     return /on_failure|connect/.test(readFileSync(config, "utf8"))
@@ -160,7 +160,7 @@ export const Patchbay = async ({ directory, worktree }) => {
     },
   }
   for (const name of Object.keys(waits)) {
-    if (name === "dispose" || name.startsWith("session.")) continue // these come through the hook event
+    if (name === "dispose" || name.startsWith("session.")) continue // they are sent above
     hooks[name] = (input, output) => handle(name, { event: name, input: { ...input, directory: dir }, output }, output, dir)
   }
   return hooks

@@ -39,8 +39,8 @@ for (const [hook, output] of [
 await hooks.dispose()
 `
 
-// fakePatchbay is a program that runs instead of Patchbay. It records the lines that it reads, and
-// answers each by its command.
+// fakePatchbay is a program that runs instead of Patchbay. It records the lines that it reads. What
+// it answers depends on the command in the line.
 const fakePatchbay = `#!/usr/bin/env node
 import { appendFileSync } from "node:fs"
 import { createInterface } from "node:readline"

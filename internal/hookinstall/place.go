@@ -12,7 +12,7 @@ import (
 type Place struct {
 	Agent   codehook.Agent
 	Project bool   // the file of a project, not the user's
-	Dir     string // the user's home, the project, or the directory that the agent's variable names
+	Dir     string // the user's home, the project, or the directory that the agent's variable names; if the file is a link, the directory of the file it leads to
 	Name    string // below Dir, with slashes
 }
 
@@ -53,8 +53,8 @@ func Find(agent codehook.Agent, home, project string, getenv func(string) string
 	return l.place(agent, l.user, home, getenv)
 }
 
-// place returns a file of the user's that has this name below the home directory, unless the
-// agent's variable names another directory.
+// place returns the user's file with this name. It is below the home directory, or below the
+// directory that the agent's variable names.
 func (l layout) place(agent codehook.Agent, name, home string, getenv func(string) string) (Place, error) {
 	if l.variable != "" {
 		if dir := getenv(l.variable); filepath.IsAbs(dir) {

@@ -87,7 +87,7 @@ func (a Agents) Prompt() string {
 	}
 	text := "The project has its own instructions, in " + a.Path + ". Follow them unless the user says otherwise:\n\n" + a.Text
 	if a.Cut {
-		text += fmt.Sprintf("\n\n[%s is cut here: it has %d bytes, of which the first %d are shown. Read the file for the rest.]", AgentsFile, a.Size, MostAgents)
+		text += fmt.Sprintf("\n\n[%s is cut here: it has %d bytes, of which at most the first %d are shown. Read the file for the rest.]", AgentsFile, a.Size, MostAgents)
 	}
 	return text
 }
@@ -100,7 +100,7 @@ func (a Agents) Banner() string {
 	case a.Text == "":
 		return ""
 	case a.Cut:
-		return fmt.Sprintf("%s (the first %d KiB of %d)", AgentsFile, MostAgents>>10, (a.Size+1023)>>10)
+		return fmt.Sprintf("%s (at most the first %d KiB of %d)", AgentsFile, MostAgents>>10, (a.Size+1023)>>10)
 	}
 	return AgentsFile
 }

@@ -74,7 +74,8 @@ func (b *testBed) wants(want State) Status {
 	return st
 }
 
-// TestTooManyPrompts: a problem says that prompts of a directory with many files are left out.
+// TestTooManyPrompts: a directory with too many files is reported, because some of its prompts are
+// left out.
 func TestTooManyPrompts(t *testing.T) {
 	b := newTestBed(t)
 	for i := range maxPrompts + 1 {
@@ -108,7 +109,8 @@ func TestTrust(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 
-	// A plugin may add files to its copy, but a changed copy is not used.
+	// A plugin may add files to its copy. If one of its own files has changed, the copy is not
+	// used.
 	b.must(os.WriteFile(filepath.Join(st.Copy, "notes", "log"), nil, 0o600))
 	b.wants(Trusted)
 	b.must(os.Chmod(filepath.Join(st.Copy, "guard"), 0o700))

@@ -47,7 +47,7 @@ type State string
 // The states.
 const (
 	None      State = "none"      // the project has no plugins
-	Untrusted State = "untrusted" // the user was not asked yet
+	Untrusted State = "untrusted" // the user was not asked about these
 	Changed   State = "changed"   // they have changed since they were trusted
 	Trusted   State = "trusted"
 	Declined  State = "declined" // the user has declined exactly these

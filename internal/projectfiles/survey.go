@@ -63,7 +63,8 @@ func survey(root *os.Root) ([]surveyed, error) {
 	return all, err
 }
 
-// check refuses names with control characters, special files, and links out of the plugin.
+// check refuses special files, names with control characters, and links that lead out of the plugin
+// or to nothing.
 func (s *surveyed) check(root *os.Root) (err error) {
 	mode := s.info.Mode()
 	switch {
