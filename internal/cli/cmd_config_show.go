@@ -45,6 +45,8 @@ MCP servers, and for the values of secrets.toml.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.runConfigShow(args, o) },
 	}
 	o.add(cmd)
+	cmd.Flags().Lookup("model").Usage = "show the settings with this model: `PROVIDER:NAME`"
+	cmd.Flags().Lookup("script").Usage = "show the settings with the offline model and this `FILE` of replies"
 	cmd.Flags().StringVar(&o.listen, "listen", "", "show the settings of serve with this address: `HOST:PORT`")
 	cmd.Flags().BoolVar(&o.set, "set", false, "list only settings that a file, a variable or a flag sets")
 	return cmd

@@ -14,10 +14,10 @@ func newEngineCommand(a *app) *cobra.Command {
 	cmd := newGroupCommand("engine", "Check, repair, back up and restore the stored data",
 		newEngineCheckCommand(a), newEngineRepairCommand(a), newEngineBackupCommand(a), newEngineRestoreCommand(a))
 	cmd.GroupID = groupMore
-	cmd.Long = `The engine stores sessions, transcripts, events and the data of plugins, in
-~/.local/share/patchbay/engine. These commands work on its files. If [engine]
-url in the configuration names a server or a cluster, the files are on that
-server: use its tools.`
+	cmd.Long = `The engine stores sessions, transcripts, events and the data of plugins in the
+directory "engine" of Patchbay's data directory (` + "`patchbay config path`" + `).
+These commands work on its files. If [engine] url in the configuration names a
+server or a cluster, the files are on that server: use its tools.`
 	return cmd
 }
 

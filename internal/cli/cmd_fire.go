@@ -35,14 +35,15 @@ with -v or --json. Without a point, list the points.
 
 --events reads many events, one JSON object {"point", "data"} on each line, and
 sends them through the same plugin processes. Each event prints one line of JSON
-as soon as it is done.`,
+as soon as it is done. The exit status is then 1 if an event had an error or
+names an unknown point, and otherwise 0.`,
 		Example: `  patchbay fire turn.input --data '{"message":"hello"}' --trace
   patchbay fire job.preflight --data @job.json --json
   patchbay fire --events events.jsonl | jq -r .verdict
   patchbay fire --list`,
 		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; failures that did not end the event are warnings"},
-			exit{exitFailed, "a plugin failed, and that ended the event: on_failure is \"abort\", or the plugin's protocol demands it; with --events: an event had an error, or names an unknown point"},
-			exit{exitRefused, "a plugin refused the event, or a plugin failed at a gate or with on_failure \"deny\"; with --events the code is 0"}, exit{exitNotFound, "no such point; with --events the code is 1"}),
+			exit{exitFailed, "the failure of a plugin ended the event, because of its protocol or of on_failure \"abort\""},
+			exit{exitRefused, "a plugin refused the event, or failed at a gate or with on_failure \"deny\""}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {

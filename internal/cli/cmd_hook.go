@@ -32,12 +32,12 @@ its exit code. AGENT is one of
 
 The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, or with --config or
---dialect, this command opens the plugins itself. If the plugins cannot be asked
-in time, the agent goes on, unless one of them must agree to the event: then the
-event is denied, and the answer names that plugin. A plugin must agree if its
-failure would end the event. That is so at a gate (a point where plugins may
-refuse), if the plugin's protocol demands it, and if the configuration sets
-on_failure to "deny" or "abort".
+--dialect, this command opens the plugins itself.
+
+Some plugins must agree to an event: those whose failure would end it, because
+of their protocol, or because the configuration sets on_failure to "deny" or
+"abort". If such a plugin cannot be asked in time, the event is denied, and the
+answer names the plugin. If other plugins cannot be asked, the agent goes on.
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 

@@ -118,8 +118,8 @@ func newJobImportCommand(a *app) *cobra.Command {
 		Use:   "import [DIR]",
 		Short: "Copy the agents of a dotagent directory",
 		Long: `Copy the agents of DIR into Patchbay's own directory. An agent is a directory
-with an agent.toml. DIR defaults to ~/.config/dotagent/agents. If Patchbay has
-an agent of the same name, the agent is not copied. Agents in
+with an agent.toml. DIR defaults to ~/.config/dotagent/agents. If that
+directory has an agent of the same name, the agent is not copied. Agents in
 ~/.config/dotagent/agents also run without a copy: by default, that directory is
 in [jobs] dirs. After the import, only the copy runs.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",

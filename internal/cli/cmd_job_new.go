@@ -22,8 +22,9 @@ import (
 func newJobNewCommand(a *app) *cobra.Command {
 	var d jobDraft
 	cmd := &cobra.Command{
-		Use:   "new [NAME] [-- COMMAND [ARG…]]",
-		Short: "Write a new agent",
+		Use:                   "new [NAME] [-- COMMAND [ARG…]]",
+		DisableFlagsInUseLine: true, // flags at the end belong to COMMAND
+		Short:                 "Write a new agent",
 		Long: `Write a new agent: a directory with an agent.toml, in the first directory of
 [jobs] dirs. On a terminal, the command asks for the name, the program and the
 time if they are missing. Without a terminal, NAME is required. The manifest is

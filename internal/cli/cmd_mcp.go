@@ -24,7 +24,7 @@ and is stored in the journal. Clients are notified when plugins are added or
 removed. The server supports all revisions of the protocol from 2024-11-05 to
 2026-07-28. Logs go to stderr.
 
-The daemon serves the same over HTTP, at /mcp.`,
+The daemon serves the tools of plugins over HTTP too, at /mcp.`,
 		Example: `  patchbay mcp
   patchbay mcp --builtin
   patchbay mcp install claude`,
@@ -35,7 +35,7 @@ The daemon serves the same over HTTP, at /mcp.`,
 		},
 	}
 	cmd.AddCommand(newMCPInstallCommand(a))
-	cmd.Flags().BoolVar(&opts.Builtin, "builtin", false, "also offer the built-in tools; [chat] approve says whether tools may change things")
+	cmd.Flags().BoolVar(&opts.Builtin, "builtin", false, "also offer the built-in tools; [chat] approve says whether these may change things")
 	cmd.Flags().BoolVar(&opts.Methods, "methods", false, "offer the methods of kaged plugins as tools")
 	return cmd
 }

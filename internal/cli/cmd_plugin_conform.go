@@ -34,8 +34,9 @@ type conformFlags struct {
 func newPluginConformCommand(a *app) *cobra.Command {
 	f := &conformFlags{}
 	cmd := &cobra.Command{
-		Use:   "test PATH|NAME | -- COMMAND [ARG…]",
-		Short: "Test whether a plugin follows its protocol",
+		Use:                   "test PATH|NAME | -- COMMAND [ARG…]",
+		DisableFlagsInUseLine: true, // flags at the end belong to COMMAND
+		Short:                 "Test whether a plugin follows its protocol",
 		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake,
 every hook and tool with values made from its schemas, wrong and huge input,
 parallel calls, time limits, shutdown, no process left running, only the
@@ -50,9 +51,9 @@ an MCP server of the configuration. COMMAND after -- starts an MCP server.
 The plugin runs with its own temporary home and project. Plugins of kaged and
 mine run in the sandbox with the capabilities that they declare; on a machine
 without a sandbox they run only with --no-sandbox. Plugins of other dialects are
-not confined. Hooks and tools are really called: a plugin can use the network,
-and write to the paths that it declares. docs/testing-plugins.md lists every
-check.`,
+not confined. Hooks and tools are really called, so what a plugin does to files
+and over the network really happens. (Tools of MCP servers that call themselves
+destructive are not called.) docs/testing-plugins.md lists every check.`,
 		Example: `  patchbay plugin test ./my-plugin
   patchbay plugin test ./my-plugin --only kaged.handshake,kaged.tool.answers
   patchbay plugin test ./my-plugin --json | jq '.checks[] | select(.status == "fail")'

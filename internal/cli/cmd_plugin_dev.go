@@ -45,8 +45,8 @@ Without a terminal, these commands are read from stdin, one on each line:
   fire POINT [JSON]   call NAME [JSON]   again [JSON]   list   restart   quit
 
 The command "list" prints what the plugin can be sent. "fire" and "call" without
-JSON send a sample. "again" repeats the last event or call, with the same JSON or
-with another. The end of stdin quits.
+JSON send a sample. "again" repeats the last event or call, with the same JSON
+or with another. The end of stdin quits.
 
 With --dialect mcp, PATH is a program that is an MCP server.`,
 		Example: `  patchbay plugin dev ./my-plugin

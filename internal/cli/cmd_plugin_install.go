@@ -31,9 +31,12 @@ func newPluginInstallCommand(a *app) *cobra.Command {
 		Long: `Copy a plugin to the plugin directory of its dialect, and record it in
 patchbay.lock. A scaffold plugin with several files is copied to Patchbay's own
 directory; in the plugin directory is one small file, which starts it. SOURCE is
-a directory or a file; a .tar, .tar.gz or .zip archive, by path or https
-address; or a git repository: OWNER/REPO on GitHub, a path, or an https or ssh
-address, each with an optional @REF for a branch, tag or commit.
+one of these:
+
+  a directory or a file
+  a .tar, .tar.gz or .zip archive: a path or an https address
+  a git repository: OWNER/REPO on GitHub, a path, or an https or ssh address;
+    @REF after it chooses a branch, a tag or a commit
 
 No part of the plugin is built or run; commands that you may have to run are
 printed. The manifest file of a kaged or mine plugin is checked, as

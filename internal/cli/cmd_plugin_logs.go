@@ -24,8 +24,8 @@ func newPluginLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show what a plugin has written to stderr",
-		Long: `Show what a plugin has written to stderr, and what Patchbay has logged about it,
-in all your commands and daemons. The log is a file for each plugin in the state
+		Long: `Show what a plugin has written to stderr, and what Patchbay has logged about it.
+All your commands and daemons write to this log. It is a file in the state
 directory, with the last one or two megabytes. Values of secrets.toml are
 removed from it. With -f, wait for more until you press Ctrl-C. The plugin is
 not started.`,

@@ -30,7 +30,7 @@ can jump to it. A python plugin that is given by its path counts as untrusted:
 its code runs in a sandbox without any capability. Where there is no sandbox, it
 is only parsed. A python plugin that is given by its name is loaded as usual. If
 a scaffold plugin is given by its name, all scaffold plugins are started,
-because another one may have the same name.`,
+because such a plugin says its name only when it starts.`,
 		Example: `  patchbay plugin validate ./my-plugin
   patchbay plugin validate git-context
   patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,

@@ -17,11 +17,11 @@ func newPythonPathCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "path",
 		Short: "Print the directory of the Python package `plugins`, for PYTHONPATH",
-		Long: `Print a directory for PYTHONPATH. Python programs can import the package plugins
-from it: PluginPipeline, plugin_registry, load_plugin_from_file and the rest of
-the API of the python protocol. It is the code that runs python plugins in
-Patchbay. The directory is in Patchbay's data directory, and is created if it
-does not exist.`,
+		Long: `Print a directory for PYTHONPATH. It contains a package with the name "plugins",
+which Python programs can import: PluginPipeline, plugin_registry,
+load_plugin_from_file and the rest of the API of the python protocol. It is the
+code that runs python plugins in Patchbay. The directory is in Patchbay's data
+directory, and is created if it does not exist.`,
 		Example: `  PYTHONPATH=$(patchbay python path) python3 -c 'from plugins import plugin_registry; print(plugin_registry.discover())'
   PYTHONPATH=$(patchbay python path) python3 -m pytest tests/`,
 		Annotations: exits(exit{exitOK, "the directory was printed"}, exit{exitFailed, "the package cannot be written"}),

@@ -31,8 +31,9 @@ func newServeCommand(a *app) *cobra.Command {
 The daemon keeps the plugins running. It answers HTTP on 127.0.0.1:8000, or the
 address of [server] listen or --listen, and on a socket for your own programs.
 An address that is not a loopback address needs [server] token. Web pages of
-other sites cannot use the daemon, nor can plugins in a sandbox, unless they
-know the token. MCP clients find the tools of plugins at /mcp.
+other sites cannot use the daemon. Plugins in a sandbox cannot use it either,
+with one exception: a plugin with net:* that knows the token. MCP clients find
+the tools of plugins at /mcp.
 
 The daemon also runs the agents of ` + "`patchbay job list`" + ` when they are due.
 

@@ -95,9 +95,9 @@ func newServeStopCommand(a *app) *cobra.Command {
 		Use:   "stop",
 		Short: "End the daemon, and wait until it is gone",
 		Long: `End the daemon that uses your directories (see ` + "`patchbay config path`" + `), and wait
-until it is gone. Running turns get ten seconds. Runs of schedules are stopped,
-and the next daemon continues them. A service (` + "`patchbay serve --install`" + `)
-starts the daemon again at the next login.`,
+until it is gone. Running turns get ten seconds. Runs of scheduled agents are
+stopped, and the next daemon makes their next attempts. A service
+(` + "`patchbay serve --install`" + `) starts the daemon again at the next login.`,
 		Example:     "  patchbay serve stop",
 		Annotations: exits(exit{exitOK, "the daemon has ended, or none was running"}, exit{exitFailed, "the daemon did not end"}),
 		Args:        arguments(),

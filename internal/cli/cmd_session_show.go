@@ -19,8 +19,8 @@ answers of the model, its tool calls and their results. Messages that
 compaction has removed from the model's context are shown too. ID is an id from
 ` + "`patchbay session list`" + `; its beginning is enough.
 
-Of a session of another agent, only Patchbay's own data is shown: the agent keeps
-the messages itself. ` + "`patchbay trace list --session ID`" + ` lists what plugins
+Of a session of another agent, only Patchbay's own data is shown: the agent
+keeps the messages itself. ` + "`patchbay trace list --session ID`" + ` lists what plugins
 did in a session.`,
 		Example: `  patchbay session show 01m7ewsr29
   patchbay session show ses_01m7ewsr29qp62vnxax7qgqs14 | less

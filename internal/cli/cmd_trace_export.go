@@ -40,14 +40,15 @@ is exported twice, its ids are the same.
 The spans are sent to a collector over OTLP/HTTP, in JSON. Its address is
 --otlp, or else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT
 or [telemetry] otlp in the configuration. /v1/traces is added if it is missing,
-except to OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
-OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
-OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
-tries a few more times, after the pauses that the collector asks for. With
---file, the spans are written to a new file; each line is the body of one request
-to a collector. --file - writes them to stdout.
+except to OTEL_EXPORTER_OTLP_TRACES_ENDPOINT. OTEL_EXPORTER_OTLP_HEADERS,
+_TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are
+used too. If the collector is busy, the command tries a few more times, after
+the pauses that the collector asks for. With --file, the spans are written to a
+new file; each line is the body of one request to a collector. --file - writes
+them to stdout.
 
-With --recording, the events are written to a file for ` + "`patchbay trace replay`" + `,
+With --recording, the events are written to a file for
+` + "`patchbay trace replay`" + `,
 as ` + "`patchbay trace record`" + ` writes it: the payload that each plugin got, the
 message that it was sent in its protocol, and its answer, without secrets. No
 plugin is started. An existing recording or an empty file is replaced; any other

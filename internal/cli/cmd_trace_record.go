@@ -16,8 +16,9 @@ import (
 
 func newTraceRecordCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "record FILE -- COMMAND [ARG…]",
-		Short: "Run a patchbay command, and record its plugin traffic in a file",
+		Use:                   "record FILE -- COMMAND [ARG…]",
+		DisableFlagsInUseLine: true, // flags at the end belong to COMMAND
+		Short:                 "Run a patchbay command, and record its plugin traffic in a file",
 		Long: `Run a patchbay command as usual, and record every event and every call that goes
 through its plugins: the payload that each plugin got, the message that it was
 sent in its protocol, its answer, and what that changed.

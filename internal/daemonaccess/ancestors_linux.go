@@ -37,9 +37,9 @@ func outside(pid int, own map[int]bool) error {
 	return err
 }
 
-// climb goes from a process up to the first one. moved is true if a parent has ended meanwhile, or
-// is about to. The error then says nothing about the process, because the parent's pid may belong
-// to another process by now.
+// climb goes from a process up to the first process of the machine. moved is true if a parent has
+// ended meanwhile, or is about to. The error then says nothing about the process, because the
+// parent's pid may belong to another process by now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
 		s, name, err := statusAndName(at)

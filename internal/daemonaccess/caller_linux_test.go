@@ -66,8 +66,8 @@ type caller struct {
 	out bytes.Buffer
 }
 
-// namespaces returns those of package jail that matter here. If the host is root, the kernel sees
-// processes inside as nobody.
+// namespaces returns attributes for a process in a user and a process namespace, as package jail
+// makes them. If the host is root, the kernel sees processes inside as nobody.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -117,9 +117,8 @@ func serve(t *testing.T, address string) *server {
 	return s
 }
 
-// checkRepeatedly checks the caller again and again for a while, as long as it is seen in a
-// sandbox, and returns the last result: also while it releases its connection, it must not be
-// admitted.
+// checkRepeatedly checks a caller that is seen in a sandbox for 50 ms, and returns the last result.
+// In this time the caller may close its connection or end. Even then it must not be admitted.
 func checkRepeatedly(conn net.Conn) error {
 	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
 	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
@@ -184,7 +183,7 @@ func TestCaller(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.address)
 			if c.fake == "fleeting" {
-				s.bytes.Store(2) // until it has closed its end
+				s.bytes.Store(2) // the server waits for a second byte, so until the caller has closed its end
 			}
 			_, port, _ := net.SplitHostPort(s.addr)
 			address := strings.Replace(s.addr, "[::]:"+port, "127.0.0.1:"+port, 1)

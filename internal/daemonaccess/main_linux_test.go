@@ -41,11 +41,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestAsAnOrdinaryUser runs every other test again as an ordinary user.
+// TestAsAnOrdinaryUser repeats the other tests as an ordinary user.
 func TestAsAnOrdinaryUser(t *testing.T) { runAsOrdinary(t, "0") }
 
-// TestWhereProcessesAreHidden runs every other test again as an ordinary user, on a /proc that does
-// not let the user inspect other users' processes, and on one that does not even show them.
+// TestWhereProcessesAreHidden repeats the other tests as an ordinary user: on a /proc that does not
+// let the user inspect other users' processes, and on one that does not even show them.
 func TestWhereProcessesAreHidden(t *testing.T) {
 	for _, level := range []string{"1", "2"} {
 		t.Run("hidepid="+level, func(t *testing.T) { runAsOrdinary(t, level) })

@@ -90,10 +90,10 @@ func readStart(pid int, name string) ([]byte, error) {
 // isGone reports whether an error means that a process has ended.
 func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
-// isHidden reports whether an error can mean that a process exists but must not be inspected: /proc
-// can be mounted so that users see other users' processes only in part or not at all (hidepid).
-// With hidepid=2 a hidden process gives the same error as a process that has ended. The jails of
-// the server's own user are never hidden from it.
+// isHidden reports whether an error can mean that a process exists, but this user may not inspect
+// it: /proc can be mounted so that users see other users' processes only in part or not at all
+// (hidepid). With hidepid=2 a hidden process gives the same error as a process that has ended. The
+// jails of the server's own user are never hidden from it.
 func isHidden(err error) bool { return isGone(err) || errors.Is(err, os.ErrPermission) }
 
 // jails returns the users of the sandboxes that share this process's network, or may share it. If
@@ -162,7 +162,7 @@ func mayBeInit(pid int) (may, hidden bool) {
 }
 
 // holds reports whether a process has a socket among its descriptors. It returns false for a
-// process whose descriptors must not be seen.
+// process whose descriptors this user may not see.
 func holds(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	file, err := os.Open(dir)

@@ -20,7 +20,8 @@ type socket struct {
 // meanwhile may be read with gaps.
 const lookups = 3
 
-// find looks up the caller's end of a connection. found is false if it was closed and is gone.
+// find looks up the caller's end of a connection. found is false if this machine does not have it,
+// or not any more.
 func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
 	for range lookups {
 		for _, t := range tables(clean(local), clean(remote)) {
@@ -32,10 +33,10 @@ func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
 	return socket{}, false, nil
 }
 
-// A table is one of the kernel's files, and the beginning of the line to look for.
+// A table is one of the kernel's files, and the addresses in the line to look for.
 type table struct {
 	file  string
-	start []byte // the caller's address, and the server's
+	start []byte // as they stand in the line: the caller's address, and the server's
 }
 
 // tables returns the tables that may list a connection. A program can use IPv4 through an IPv6

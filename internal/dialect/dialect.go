@@ -63,14 +63,14 @@ type Found struct {
 	Dialect  string
 	Name     string    // the name that is known before the plugin runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
-	Called   string    // the name that it gives itself in its file; "": the file does not show it, or Info has it
+	Called   string    // the name that it gives itself in its file; "": the file does not show one. Unused if Info is known, which has it
 	Path     string    // its file or directory, absolute
 	Project  string    // the root of the project that the plugin belongs to; "": it belongs to the user
 	State    State     // "": it may be opened; otherwise Err says why it may not
 	Err      error     // why it is in this state
 	Problems []Problem // all faults of its manifest
 	Warnings []Problem // things that work differently from what its author may expect
-	Misspelt []Problem // the Warnings about misspelt names, which are also logged: a misspelt name may be the cause if a hook is missing
+	Misspelt []Problem // those of the Warnings that are about misspelt names. They are also logged, because a hook may be missing for this reason
 	Info     *Info     // what it declares; nil: unknown until it is opened
 	Partly   bool      // Info lacks hooks, tools or methods, because that part of the manifest cannot be read
 	File     string    // its manifest, absolute; "": it has none, or none that can be read
@@ -110,7 +110,7 @@ type Info struct {
 
 	Capabilities []string                // what it declares it needs, in the words of its dialect
 	Needs        []capability.Capability // Capabilities translated for the sandbox, as far as possible; nil: the dialect has no declarations, empty: it needs nothing
-	Optional     []capability.Capability // those of Needs whose path the protocol chooses, not the author; this path may be missing
+	Optional     []capability.Capability // those of Needs whose path the protocol chooses and not the author; the path need not exist
 	AnyProgram   bool                    // its dialect has no way to declare the programs that the plugin starts
 }
 
@@ -119,7 +119,7 @@ type CommandDoc struct {
 	Name        string `json:"name" doc:"The command." example:"words"`
 	Args        string `json:"args" doc:"Its arguments, as in a line of help." example:"[--lines]"`
 	Description string `json:"description" doc:"What it does." example:"counts the words of its input"`
-	Stdin       string `json:"stdin,omitempty" enum:"user" doc:"user: it reads the stdin of the user; absent if Patchbay writes the message of the protocol to its stdin." example:"user"`
+	Stdin       string `json:"stdin,omitempty" enum:"user" doc:"user: the command reads the stdin of the user. Without this field it reads its invocation." example:"user"`
 }
 
 // DefaultToolTimeout bounds a tool or method call if the configuration does not. It is long enough
@@ -178,9 +178,9 @@ type HealthChecker interface {
 	CheckHealth(ctx context.Context)
 }
 
-// A Reloader is a plugin that can load its file again without being reopened. The host uses this
-// after it has closed an old plugin with the same file: the shared interpreter unloads by path, and
-// so has unloaded the new plugin too.
+// A Reloader is a plugin that can load its file again without being reopened. The host needs this
+// when it replaces a plugin: it opens the new one, then closes the old one. If both have the same
+// file and share an interpreter, closing the old one unloads the file for both.
 type Reloader interface {
 	Reload(ctx context.Context) error
 }
@@ -436,8 +436,8 @@ func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
 // without a name. The rest of the plugin works.
 func (rt *Runtime) Unusable(message, fix string) { rt.note(message, fix, true) }
 
-// NoteTextIDs reports a plugin that answers with the ids of requests as strings. Its answers are
-// used, so this is a finding alone: no command warns of it.
+// NoteTextIDs reports a plugin whose answers have the request's id as a string and not as a number.
+// The answers are used, so this is only a finding: no command warns of it.
 func (rt *Runtime) NoteTextIDs() {
 	if rt.Note != nil {
 		rt.Note(Problem{Message: `it answers the id 1 of a request with the id "1", a string`, Fix: "copy the id of the request unchanged, as a number"}, false)

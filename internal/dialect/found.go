@@ -37,8 +37,9 @@ func DirsIn(folder string) []string {
 	return dirs
 }
 
-// FilesIn lists the regular files in a folder of plugins, links to them, and links to nothing, by
-// name. It leaves hidden ones out. It returns nil if the folder cannot be read.
+// FilesIn returns the files in a folder of plugins, sorted by name: regular files, links to regular
+// files, and links to nothing. It leaves hidden ones out. It returns nil if the folder cannot be
+// read.
 func FilesIn(folder string) []string {
 	if folder == "" {
 		return nil
@@ -181,8 +182,8 @@ func FirstProblem(problems []Problem) error {
 }
 
 // RefuseTwins skips the second of two plugins with the same name: users could not tell them apart,
-// and tool names contain the plugin's name. A plugin whose directory has the name goes before any
-// other plugin that declares that name.
+// and tool names contain the plugin's name. If the directory of one of them has the name, that
+// plugin is kept. Otherwise it is the first.
 func RefuseTwins(all []Found) {
 	owner, first := make(map[string]string), make(map[string]string)
 	for _, f := range all {

@@ -22,7 +22,7 @@ func FuzzText(tf *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, most int) {
 		most = max(most%1000, 0)
-		if got := excerpt.Of(raw, most); !utf8.ValidString(got) || len(got) > 3*most+len("…") { // a byte may become U+FFFD, which has three
+		if got := excerpt.Of(raw, most); !utf8.ValidString(got) || len(got) > 3*most+len("…") { // a byte may become U+FFFD, which has three bytes
 			t.Errorf("%q cut to %d is %q", raw, most, got)
 		}
 		if rawjson.Check(raw) != nil {

@@ -21,8 +21,8 @@ const (
 // noiseLine is the length to which a line is cut in a finding.
 const noiseLine = 200
 
-// A NoiseLog logs the messages and lines of a plugin that belong to no call, in the same way for
-// every dialect. Lines over the budget are counted, and the next line that is logged has their
+// A NoiseLog logs the messages and lines of a plugin that answer no call, in the same way for every
+// dialect. Lines over the budget are counted, and the next line that is logged has their
 // number. It is safe for concurrent use. Make it with [NewNoiseLog]; a nil one logs nothing.
 type NoiseLog struct {
 	log func() *slog.Logger
@@ -38,9 +38,9 @@ type NoiseLog struct {
 // use.
 func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
 
-// Starting makes the log call odd with each warning, instead of logging it, until
-// [NoiseLog.Started] is called: what a plugin prints while it starts is a finding, because it
-// happens at every start.
+// Starting gives the log a function for warnings. Until [NoiseLog.Started] is called, the log does
+// not write a warning, but calls the function: what a plugin prints while it starts is a finding,
+// because it happens at every start.
 func (n *NoiseLog) Starting(odd func(message, fix string)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,8 +50,8 @@ func (n *NoiseLog) Starting(odd func(message, fix string)) {
 // Started reports that the plugin has started: from now on warnings are logged.
 func (n *NoiseLog) Started() { n.Starting(nil) }
 
-// Take logs one line, if the budget allows it. A late reply is logged at debug level only, since
-// the timeout of its call was reported.
+// Take logs one line, if the budget allows it. A late reply is normally logged at debug level only,
+// because the timeout of its call was reported.
 func (n *NoiseLog) Take(one wire.Noise) {
 	if n == nil {
 		return
@@ -90,7 +90,7 @@ func (n *NoiseLog) reportFinding(what, fix, line string) bool {
 
 // TakeAnswer logs the output of a program that is started for each call, if that output is not an
 // answer. In that case the call has failed, and its error says why. The output is therefore logged
-// at level info, and not as a warning.
+// at level info, and normally not as a warning.
 func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return

@@ -26,7 +26,7 @@ func TestUnknownFields(t *testing.T) {
 			}
 		})
 	}
-	t.Run("many fields are noted in part, and the last note says so", func(t *testing.T) {
+	t.Run("of many fields only some are noted, and the last note says so", func(t *testing.T) {
 		got := notesOn(t, `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}`, known)
 		if len(got) != MostUnknown+1 || got[MostUnknown] != "the answer has more unknown fields" {
 			t.Errorf("noted %q", got)

@@ -147,7 +147,7 @@ func putEntry(agent codehook.Agent, data []byte, event string, item json.RawMess
 	return editfile.PutItem(data, []string{"hooks", event}, func(item any) bool { own, _ := countOurs(agent, item); return own > 0 }, item)
 }
 
-// dropEntries removes our entries from the lists of events.
+// dropEntries removes our entries from the lists of the events that from selects.
 func dropEntries(agent codehook.Agent, data []byte, from func(event string) bool) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return data, nil

@@ -327,8 +327,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestUntrustLeavesNoTrace: if Codex's configuration has not changed since, it gets its old text
-// back, and a missing file stays missing.
+// TestUntrustLeavesNoTrace: Untrust gives Codex's configuration its old text back, if only Trust
+// has changed it. A file that Trust has made is removed.
 func TestUntrustLeavesNoTrace(t *testing.T) {
 	p := place(t, codehook.Codex, false)
 	config := Place{Dir: p.Dir, Name: ".codex/config.toml"}

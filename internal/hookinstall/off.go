@@ -33,7 +33,8 @@ var settingsFiles = map[codehook.Agent]settings{
 }
 
 // turnedOff reports the settings that keep an agent from calling our hooks, and the settings that
-// keep our program from finding the user's plugins. It also returns files that cannot be read.
+// keep our program from finding the user's plugins. It also returns errors of files that cannot be
+// read.
 func turnedOff(agent codehook.Agent, home, project string, getenv func(string) string) (faults []Fault, errs []error) {
 	files := settingsFiles[agent]
 	var users string

@@ -23,7 +23,7 @@ func TestTurnedOff(t *testing.T) {
 			"project/.claude/settings.json turns all hooks of Claude Code off with disableAllHooks"},
 		{"Claude Code, by a local file", codehook.Claude, map[string]string{project + ".claude/settings.local.json": `{"disableAllHooks":true}`},
 			"settings.local.json turns all hooks of Claude Code off"},
-		{"Claude Code, and on again", codehook.Claude, map[string]string{project + ".claude/settings.json": `{"disableAllHooks":true}`,
+		{"Claude Code, turned off by one file and on again by another", codehook.Claude, map[string]string{project + ".claude/settings.json": `{"disableAllHooks":true}`,
 			project + ".claude/settings.local.json": `{"disableAllHooks":false}`}, ""},
 		{"Claude Code, by the environment of hooks", codehook.Claude, map[string]string{project + ".claude/settings.json": `{"env":{"PATCHBAY_HOOK":"off","A":"b"}}`},
 			`sets PATCHBAY_HOOK to "off": no plugin is called`},

@@ -46,7 +46,7 @@ function answered(line) {
     const reply = JSON.parse(line)
     waiting.get(reply.id)?.(reply)
   } catch {
-    // a line that is not an answer: the call that waits for one times out
+    // a line that is not an answer. A call that gets none times out
   }
 }
 
@@ -110,8 +110,8 @@ function mustAsk(name, directory) {
   }
 }
 
-// mayRequirePlugins is used if no daemon has written the list. It reports whether some plugin may have to agree: only the
-// settings on_failure and connect can demand that here.
+// mayRequirePlugins is used if no daemon has written the list. It reports whether some plugin may have to agree to an
+// event of an agent. Only the settings on_failure and connect can demand that.
 function mayRequirePlugins() {
   try {
     return /on_failure|connect/.test(readFileSync(config, "utf8"))

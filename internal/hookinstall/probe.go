@@ -39,8 +39,8 @@ type Proof struct {
 }
 
 // Probe sends an installed program the event that precedes a tool call, as the agent would. The
-// tool call runs a command that prints one word, and no plugin has a reason to refuse it. Plugins
-// are called, and can see by the id that the session is Patchbay's own.
+// tool call is never made; its command would print one word, and no plugin has a reason to refuse
+// it. Plugins are called, and can see by the id that the session is Patchbay's own.
 func (p Prober) Probe(ctx context.Context, in Installed) Proof {
 	i := slices.IndexFunc(in.Entries, func(e Entry) bool { return asksBefore(in.Place.Agent, e.Event) })
 	if i < 0 {

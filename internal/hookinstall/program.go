@@ -19,7 +19,7 @@ type Program struct {
 	// hookclient.Closed. If the program does not answer, OpenCode's plugin reads this file, and
 	// refuses the events to which one of these plugins must agree.
 	Closed string
-	Config string // the user's configuration: OpenCode's plugin reads it if there is no file Closed
+	Config string // the user's configuration: OpenCode's plugin reads it if the file in Closed does not exist
 }
 
 // The names of our programs.
@@ -102,7 +102,8 @@ func startsPatchbay(agent codehook.Agent, started []string) bool {
 	return len(rest) > 0 && rest[0] == string(agent)
 }
 
-// handlersOf returns the programs of an item in an agent's list: one, or several behind a matcher.
+// handlersOf returns the programs of an item in an agent's list: the item itself, or those in its
+// field hooks.
 func handlersOf(item any) []handler {
 	text, err := json.Marshal(item)
 	var h handler

@@ -80,9 +80,9 @@ func realDir(root, name string) (bool, error) {
 	return true, nil
 }
 
-// foreignDirs reports whether any of the directories belongs to another user. Directories that do
-// not exist are ignored.
-func foreignDirs(dirs ...string) bool {
+// anyForeign reports whether any of the paths belongs to another user. Paths that do not exist are
+// ignored.
+func anyForeign(dirs ...string) bool {
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err == nil && foreign(info) {
 			return true

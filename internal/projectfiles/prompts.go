@@ -17,7 +17,7 @@ import (
 // Limits of a project's prompts.
 const (
 	maxPrompts       = 200
-	maxPromptEntries = 2000 // of their directory
+	maxPromptEntries = 2000 // files and directories in the directory of prompts
 	maxPromptBytes   = 64 << 10
 )
 
@@ -52,7 +52,7 @@ func (s Store) Prompts(root string, taken func(name string) bool) ([]Prompt, []P
 		return nil, []Problem{{dir, err.Error()}}
 	}
 	defer r.root.Close()
-	if foreignDirs(root, filepath.Dir(dir), dir) && !r.trusted {
+	if anyForeign(root, filepath.Dir(dir), dir) && !r.trusted {
 		return nil, []Problem{{dir, errForeign.Error()}}
 	}
 	names, problems := promptFiles(dir)

@@ -153,7 +153,7 @@ func (s *surveyed) copy(source, target *os.Root, room *int64) error {
 	return errors.Join(err, notCopied(out.Close()))
 }
 
-// copyWriter marks the errors of writing the copy. The others come from reading the original.
+// copyWriter marks the errors of writing a copy. An unmarked error comes from reading the original.
 type copyWriter struct{ w io.Writer }
 
 func (c copyWriter) Write(data []byte) (int, error) {
@@ -176,7 +176,7 @@ func (s *Staged) Trust(capabilities []string) error {
 		e.Capabilities = capabilities
 		l.Remove(kindDeclined, s.Root)
 		l.Put(e)
-		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // if it fails, later changes are listed without the changed lines
+		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // it stores the texts of the files. If it fails, a later change is listed by its file only
 		return true, nil
 	})
 }

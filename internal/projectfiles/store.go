@@ -27,7 +27,8 @@ func In(d config.Dirs) Store {
 	return Store{dirs: d, dir: dir, lock: filepath.Join(dir, "projects.lock")}
 }
 
-// book returns the lock with the texts of the files, so that changes can be shown.
+// book returns the record of all projects, and the directory with the texts of their trusted files,
+// which are needed to show changes.
 func (s Store) book() trust.Book {
 	return trust.Book{Lock: s.lock, Texts: filepath.Join(s.dir, "texts")}
 }
@@ -71,7 +72,7 @@ func (st Status) Plugins() string { return filepath.Join(st.Root, filepath.FromS
 // Look returns the state of a project. It hashes the plugins only if the project has a record.
 func (s Store) Look(root string) Status {
 	st := Status{Root: root, State: None}
-	st.Foreign = foreignDirs(root, filepath.Join(root, Dir), st.Plugins())
+	st.Foreign = anyForeign(root, filepath.Join(root, Dir), st.Plugins())
 	there, err := s.pluginsIn(root)
 	if err != nil {
 		st.State, st.Err = Refused, err
@@ -139,7 +140,7 @@ func (s Store) pluginsIn(root string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(1) // an empty directory causes an error too
+	names, _ := f.Readdirnames(1) // an error counts as an empty directory, which causes one too
 	if len(names) == 0 {
 		return false, nil
 	}
@@ -191,7 +192,7 @@ func (s Store) reading(root string) (*reading, error) {
 	if lock, err := trust.Load(s.lock); err == nil {
 		r.trusted = lock.Find(kindTrusted, root) != nil
 	}
-	if foreignDirs(root) && !r.trusted {
+	if anyForeign(root) && !r.trusted {
 		return nil, errors.Join(fmt.Errorf("the project %w", errForeign), dir.Close())
 	}
 	return r, nil
@@ -200,7 +201,7 @@ func (s Store) reading(root string) (*reading, error) {
 // ReadsConfig reports whether the project's config.toml is used. In a project of another user it is
 // used only if the project is trusted.
 func (s Store) ReadsConfig(root string) bool {
-	if !foreignDirs(root, filepath.Join(root, Dir), filepath.Join(root, Dir, "config.toml")) {
+	if !anyForeign(root, filepath.Join(root, Dir), filepath.Join(root, Dir, "config.toml")) {
 		return true
 	}
 	lock, err := trust.Load(s.lock)

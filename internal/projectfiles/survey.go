@@ -14,15 +14,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// Limits of a project's plugins. The plugins are copied before the user is asked whether to trust
-// them. If the project has a record, a host hashes the plugins when it opens, and again when they
-// or the record change.
+// Limits of a project's plugins. They are needed because the plugins are copied before the user is
+// asked whether to trust them, and because they are hashed again and again: when a host of a
+// recorded project opens, and when the plugins or the record change.
 const (
 	mostFiles = 2000
 	mostBytes = 64 << 20
 )
 
-// A surveyed is one file of a survey.
+// A surveyed is one file, directory or link that survey has found.
 type surveyed struct {
 	name   string // below the directory, with slashes
 	info   fs.FileInfo
@@ -102,9 +102,9 @@ func take(dir string) ([]trust.File, error) {
 	return trust.Take([]trust.Root{{Path: dir}})
 }
 
-// Stamp returns a text that changes when a project or its record changes. It reads no files, so it
-// can be called often. It may miss a change. That does little harm, because only the copy runs, and
-// the copy stays the same.
+// Stamp returns a text that changes when the plugins of a project or its record change. It reads no
+// files, so it can be called often. It may miss a change. That does little harm, because only the
+// copy runs, and the copy stays the same.
 func (s Store) Stamp(root string) string {
 	var b strings.Builder
 	note := func(name string, info fs.FileInfo) {
