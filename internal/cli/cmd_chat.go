@@ -70,10 +70,10 @@ AGENTS.md in the root of the project is part of the prompt; --no-agents-md
 leaves it out. If the project has plugins, you are asked once, on a terminal,
 whether to trust them: see ` + "`patchbay project`" + `.
 
-A prompt that begins with /NAME is one of the project's prompts, or a command
-for plugins that hook turn.input. If there is neither such a prompt nor a plugin
-that hooks turn.input, ` + "`patchbay chat -p`" + ` fails. Put a space before the slash to
-send the text to the model.
+/NAME stands for a prompt in a file of the project, or is a command for plugins
+that hook turn.input. If there is neither such a file nor such a plugin,
+` + "`patchbay chat -p`" + ` fails. Put a space before the slash to send the text to the
+model.
 
 @path in a prompt attaches that file of the working directory. In the
 conversation, !command runs a command of your own, Ctrl+R searches your earlier
@@ -103,7 +103,7 @@ changes things needs --yes, or [chat] approve = "auto".`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is appended (- sends only stdin)")
-	flags.StringSliceVar(&f.plugins, "plugins", nil, "of the python plugins, use only `NAME,…`, in this order (default: all)")
+	flags.StringSliceVar(&f.plugins, "plugins", nil, "use only these python plugins, in this order: `NAME,…` (default: all)")
 	flags.StringVar(&f.resume, "resume", "", "continue the session with this `ID`; without ID, choose one on the terminal")
 	flags.Lookup("resume").NoOptDefVal = resumeChosen
 	flags.BoolVarP(&f.last, "continue", "c", false, "continue the session of this directory that was used last")

@@ -45,8 +45,8 @@ func newConfigInitCommand(a *app) *cobra.Command {
 		Use:   "init",
 		Short: "Write a configuration file with every setting explained",
 		Long: `Write config.toml with every section and key, each with its default and an
-explanation. Every line is commented out, so nothing changes until you remove a
-#. Only you can read the file (mode 0600). An existing file is never
+explanation. All settings are commented out, so nothing changes until you remove
+a #. Only you can read the file (mode 0600). An existing file is never
 overwritten.`,
 		Example: `  patchbay config init
   patchbay config init --config ./patchbay.toml`,

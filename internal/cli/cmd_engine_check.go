@@ -22,8 +22,8 @@ and which are lost. Nothing is changed. While the engine runs, no block is read:
 the command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
-		Annotations: exits(exit{exitOK, "nothing is damaged, and no earlier damage waits for `patchbay engine repair`"},
-			exit{exitFailed, "something is damaged, or earlier damage waits for `patchbay engine repair`"}),
+		Annotations: exits(exit{exitOK, "no damage is known, or `patchbay engine repair` has handled it"},
+			exit{exitFailed, "something is damaged, or was damaged and waits for `patchbay engine repair`"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}
@@ -101,9 +101,9 @@ func newEngineRepairCommand(a *app) *cobra.Command {
 		Short: "Recover intact records, and accept the loss of the others",
 		Long: `Copy damaged blocks (files of stored records) aside, and write them again with
 every intact record. Then open the result with NATS, as the engine does, and
-compare the number of records. From then on, the damage found so far is no
-longer reported, and the health checks of the daemon pass again. The copies stay
-in the directory ` + "`damaged`" + `.
+compare the number of records with the number that was written. From then on,
+the damage found so far is no longer reported, and the health checks of the
+daemon pass again. The copies stay in the directory ` + "`damaged`" + `.
 
 The engine must not run.`,
 		Example: `  patchbay engine repair

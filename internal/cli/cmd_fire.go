@@ -51,7 +51,7 @@ names an unknown point, and otherwise 0.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "an object, the payload: `JSON|@FILE|-`, where @FILE reads a file and - reads stdin (default {})")
+	f.StringVar(&opts.data, "data", "", "the payload, a JSON object: `JSON|@FILE|-`; @FILE reads a file, - reads stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
 	f.StringVar(&opts.events, "events", "", "fire the events in `FILE|-`, one JSON object on each line; - reads stdin")
 	f.BoolVar(&opts.list, "list", false, "list the points")

@@ -34,10 +34,10 @@ The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, or with --config or
 --dialect, this command opens the plugins itself.
 
-Some plugins must agree to an event: those whose failure would end it, because
-of their protocol, or because the configuration sets on_failure to "deny" or
-"abort". If such a plugin cannot be asked in time, the event is denied, and the
-answer names the plugin. If other plugins cannot be asked, the agent goes on.
+A plugin must agree to an event if the point is a gate, if its protocol demands
+it, or if the configuration sets its on_failure to "deny" or "abort". If such a
+plugin cannot be asked in time, the event is denied, and the answer names the
+plugin. If only other plugins cannot be asked, the agent goes on.
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 

@@ -29,9 +29,9 @@ func newHookInstallCommand(a *app) *cobra.Command {
 		Use:   "install AGENT",
 		Short: "Make another agent ask your plugins",
 		Long: `Write Patchbay into the configuration file of another agent, so that the agent
-asks your plugins before and after tool calls, about prompts, and when sessions
-begin and end. AGENT is one of
-` + strings.Join(agentNames(), ", ") + `.
+asks your plugins: before and after tool calls, about prompts, when sessions
+begin and end, and at its other events for which there is a point. AGENT is one
+of ` + strings.Join(agentNames(), ", ") + `.
 
 Every other byte of the file stays as it is, and a copy of the old file is kept
 beside it. Installing again changes nothing, or updates the entries. --uninstall

@@ -27,8 +27,9 @@ func newJobDoctorCommand(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find what is wrong with agents, and how to fix it",
 		Long: `Check every agent: its manifest, its program, its plugins (whether they exist,
-are of the right kind and accept their configuration) and its notifiers. Plugins
-only check their configuration. No agent is run, and no message is sent.`,
+are of the right kind and accept their configuration) and its notifiers. Each
+plugin is called to check its configuration, and for nothing else. No agent is
+run, and no message is sent.`,
 		Example:     "  patchbay job doctor\n  patchbay job doctor --reach",
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"}, exit{exitFailed, "there are errors"}),
 		Args:        arguments(),
@@ -118,10 +119,10 @@ func newJobImportCommand(a *app) *cobra.Command {
 		Use:   "import [DIR]",
 		Short: "Copy the agents of a dotagent directory",
 		Long: `Copy the agents of DIR into Patchbay's own directory. An agent is a directory
-with an agent.toml. DIR defaults to ~/.config/dotagent/agents. If that
+with an agent.toml. DIR defaults to ~/.config/dotagent/agents. If Patchbay's own
 directory has an agent of the same name, the agent is not copied. Agents in
-~/.config/dotagent/agents also run without a copy: by default, that directory is
-in [jobs] dirs. After the import, only the copy runs.`,
+~/.config/dotagent/agents also run without a copy: by default, [jobs] dirs
+contains that directory. After the import, only the copy runs.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
 		Annotations: exits(exit{exitOK, "all agents were copied, or exist already"}, exit{exitFailed, "some manifests are broken"}, exit{exitNotFound, "there is no directory DIR"}),
 		Args:        atMostOne,

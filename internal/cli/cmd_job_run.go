@@ -55,10 +55,10 @@ func newJobRunCommand(a *app) *cobra.Command {
 notifiers. Its output is shown as it comes.
 
 On a terminal, the command makes one attempt, and if that fails, the run has
-failed; --attempts all makes all attempts of the manifest. Without a terminal,
-it makes all attempts; --once makes one. After a failed attempt it waits as long
-as the manifest says. A terminal shows a countdown, and Enter starts the next
-attempt at once.
+failed; --attempts all allows as many attempts as the manifest. Without a
+terminal, that is the default; --once allows one. After a failed attempt it
+waits as long as the manifest says. A terminal shows a countdown, and Enter
+starts the next attempt at once.
 
 Ctrl-C cancels the run, as ` + "`patchbay job cancel`" + ` does. A cancelled run does not
 count as a failure.
@@ -80,7 +80,7 @@ not used; the command shows what they would get.`,
 	}
 	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run the agent's schedule with this `ID` (default: the first)")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and sent, and do neither")
-	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make at most N attempts, or as many as the manifest allows: `N|all` (default 1 on a terminal, else all)")
+	cmd.Flags().StringVar(&f.attempts, "attempts", "", "allow `N|all` attempts; all is the number in the manifest (default 1 on a terminal, else all)")
 	cmd.Flags().BoolVar(&f.once, "once", false, "make one attempt, as --attempts 1")
 	mustComplete(cmd, "attempts", "1", "all")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)

@@ -39,10 +39,10 @@ one of these:
     @REF after it chooses a branch, a tag or a commit
 
 No part of the plugin is built or run; commands that you may have to run are
-printed. The manifest file of a kaged or mine plugin is checked, as
-` + "`patchbay plugin validate`" + ` does it. If a source has several plugins, choose with
---plugin or --all. A plugin that was installed before is replaced in one step; a
-running daemon switches to the new one and loses no event.`,
+printed. The manifest file of a kaged or mine plugin is checked. If a source has
+several plugins, choose with --plugin or --all. A plugin that was installed
+before is replaced in one step; a running daemon switches to the new one and
+loses no event.`,
 		Example: `  patchbay plugin install ./my-plugin
   patchbay plugin install shout-1.2.tar.gz
   patchbay plugin install owner/repo@v1.2.0

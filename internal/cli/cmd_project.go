@@ -61,8 +61,8 @@ func newProjectTrustCommand(a *app) *cobra.Command {
 		Use:   "trust [DIR]",
 		Short: "Show the plugins of a project, and let them run",
 		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks (if
-the plugin lists them in a file), what they may do, and what has changed since
-you last trusted them. Then ask whether they may run. The plugins that run are a
+they list these in a file), what they may do, and what has changed since you
+last trusted them. Then ask whether they may run. The plugins that run are a
 copy of exactly the files that were shown. When the project's plugins change,
 they do not run until you trust them again.
 
@@ -117,8 +117,8 @@ func newProjectListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the projects whose plugins you have trusted or declined",
-		Long: `List the projects whose plugins you have trusted or declined, with their present
-state: changed, if the plugins have changed since you decided.`,
+		Long: `List the projects whose plugins you have trusted or declined, each with its
+state. If its plugins have changed since you decided, the state is "changed".`,
 		Example: `  patchbay project list
   patchbay project list --json | jq -r '.[] | select(.state == "changed").root'`,
 		Annotations: exits(exit{exitOK, "the projects were listed"}),

@@ -14,14 +14,14 @@ func newSessionShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a conversation: messages, tool calls and their results",
-		Long: `Show a conversation from its beginning: your messages, as plugins left them, the
-answers of the model, its tool calls and their results. Messages that
+		Long: `Show a conversation from its beginning: your messages (as plugins left them),
+the answers of the model, its tool calls and their results. Messages that
 compaction has removed from the model's context are shown too. ID is an id from
 ` + "`patchbay session list`" + `; its beginning is enough.
 
-Of a session of another agent, only Patchbay's own data is shown: the agent
-keeps the messages itself. ` + "`patchbay trace list --session ID`" + ` lists what plugins
-did in a session.`,
+Other agents keep the messages of their sessions themselves, so only Patchbay's
+own data of such a session is shown. ` + "`patchbay trace list --session ID`" + ` lists
+what plugins did in a session.`,
 		Example: `  patchbay session show 01m7ewsr29
   patchbay session show ses_01m7ewsr29qp62vnxax7qgqs14 | less
   patchbay session show 01m7ewsr29 --json | jq '.transcript[].message | select(.role == "user") | .content'`,

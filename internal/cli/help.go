@@ -32,7 +32,7 @@ func never(code int) exit { return exit{code, ""} }
 func exits(own ...exit) map[string]string {
 	all := own
 	for _, e := range []exit{
-		{exitFailed, "the command failed"}, {exitUsage, "usage error"}, {exitConfig, "the command needs the configuration, and it has an error"}, {exitInterrupted, "interrupted"},
+		{exitFailed, "the command failed"}, {exitUsage, "usage error"}, {exitConfig, "the configuration has an error, and the command needs it"}, {exitInterrupted, "interrupted"},
 	} {
 		if !slices.ContainsFunc(own, func(o exit) bool { return o.code == e.code }) { // the text of the command wins
 			all = append(all, e)

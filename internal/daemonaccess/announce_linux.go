@@ -20,10 +20,10 @@ import (
 const namePrefix = "patchbay-daemon/"
 
 // Announce marks a listener as a daemon's, for every process that can connect to it. For that it
-// binds an abstract Unix socket whose name contains the address. /proc/net/unix lists all
-// such names in the network namespace, of all users, and the kernel removes a name with its
-// process. Announce closes connections that were made before the announcement, because a broker
-// that made one could not have seen it.
+// binds an abstract Unix socket whose name contains the address. /proc/net/unix lists all such
+// names in the network namespace, of all users, and the kernel removes a name with its process.
+// Announce closes connections that were made before the announcement: if a broker made such a
+// connection, it could not know that the listener is a daemon's.
 func Announce(l *net.TCPListener) (*Listener, error) {
 	local, ok := l.Addr().(*net.TCPAddr)
 	if !ok {

@@ -117,8 +117,9 @@ func serve(t *testing.T, address string) *server {
 	return s
 }
 
-// checkRepeatedly checks a caller that is seen in a sandbox for 50 ms, and returns the last result.
-// In this time the caller may close its connection or end. Even then it must not be admitted.
+// checkRepeatedly checks the caller. If the caller is in a sandbox, it is checked again and again
+// for 50 ms, and checkRepeatedly returns the last result. In this time the caller may close its
+// connection or end; it must not be admitted then.
 func checkRepeatedly(conn net.Conn) error {
 	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
 	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
@@ -183,7 +184,7 @@ func TestCaller(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, c.address)
 			if c.fake == "fleeting" {
-				s.bytes.Store(2) // the server waits for a second byte, so until the caller has closed its end
+				s.bytes.Store(2) // the server waits for a second byte. It never comes, so the wait ends when the caller has closed its end
 			}
 			_, port, _ := net.SplitHostPort(s.addr)
 			address := strings.Replace(s.addr, "[::]:"+port, "127.0.0.1:"+port, 1)
@@ -195,8 +196,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// TestCallersBesideASandbox: while a sandbox of the same user shares the network, a caller is
-// served only if its process is found.
+// TestCallersBesideASandbox: while a sandbox shares the network, a caller of the same user as the
+// sandbox is served only if its process is found.
 func TestCallersBesideASandbox(t *testing.T) {
 	other := serve(t, "127.0.0.1:0")
 	start(t, inside, "afloat", other.addr) // it stays
@@ -215,7 +216,7 @@ func TestCallersBesideASandbox(t *testing.T) {
 	}{
 		{"a process of the same user is served", "call", user, true},
 		{"a process of another user is served", "call", os.Geteuid(), true},
-		{"a process that cannot be inspected is refused", "hidden", user, os.Geteuid() == 0}, // root sees everything
+		{"a process is refused if the server cannot inspect it", "hidden", user, os.Geteuid() == 0}, // a server of root can inspect it
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			cmd := exec.Command(program(t), "-fake", c.fake, s.addr)

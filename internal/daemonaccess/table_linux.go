@@ -16,8 +16,8 @@ type socket struct {
 	inode uint64 // identifies it among the descriptors of a process; 0 if it was closed
 }
 
-// lookups is how often the tables are read for a socket that must be in them: a table that changes
-// meanwhile may be read with gaps.
+// lookups is how often the tables are searched for a socket that must be in them: a reader can miss
+// a line of a table that changes meanwhile.
 const lookups = 3
 
 // find looks up the caller's end of a connection. found is false if this machine does not have it,
@@ -33,7 +33,7 @@ func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
 	return socket{}, false, nil
 }
 
-// A table is one of the kernel's files, and the addresses in the line to look for.
+// A table names one of the kernel's files, and the addresses to look for in it.
 type table struct {
 	file  string
 	start []byte // as they stand in the line: the caller's address, and the server's

@@ -23,7 +23,7 @@ type Dialect interface {
 	// Folders returns the directories that Find searches, to show users where to put a plugin.
 	Folders(env Env) []Folder
 	// Points returns the points at which the hooks of its plugins are called. The configuration can
-	// connect them to others.
+	// connect a hook to other points.
 	Points() []hook.Point
 	// Find lists the plugins in the directories of this protocol, in the order in which the host
 	// opens them. It starts no process. A directory that does not exist is not an error.
@@ -63,7 +63,7 @@ type Found struct {
 	Dialect  string
 	Name     string    // the name that is known before the plugin runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
-	Called   string    // the name that it gives itself in its file; "": the file does not show one. Unused if Info is known, which has it
+	Called   string    // the name that the plugin gives itself in its file; "": the file does not show one
 	Path     string    // its file or directory, absolute
 	Project  string    // the root of the project that the plugin belongs to; "": it belongs to the user
 	State    State     // "": it may be opened; otherwise Err says why it may not
@@ -110,7 +110,7 @@ type Info struct {
 
 	Capabilities []string                // what it declares it needs, in the words of its dialect
 	Needs        []capability.Capability // Capabilities translated for the sandbox, as far as possible; nil: the dialect has no declarations, empty: it needs nothing
-	Optional     []capability.Capability // those of Needs whose path the protocol chooses and not the author; the path need not exist
+	Optional     []capability.Capability // those of Needs whose path is fixed by the protocol; the path need not exist
 	AnyProgram   bool                    // its dialect has no way to declare the programs that the plugin starts
 }
 
@@ -396,7 +396,7 @@ type Runtime struct {
 	Log          *slog.Logger // with plugin and dialect set; never nil
 	Env          Env
 	Storage      Storage                               // the plugin's own; nil: it has none
-	Settings     func(called string) (Settings, error) // for a plugin whose own name is known only once it runs; may be nil
+	Settings     func(called string) (Settings, error) // returns the settings for the name that a plugin gives itself, if this is known only once it runs; may be nil
 	Note         func(p Problem, unusable bool)        // is called with each finding about the plugin; may be nil
 	HooksChanged func()                                // must be called when a plugin's Hooks have changed; may be nil
 	Notify       func(Notification)                    // is called with each notification that the plugin has declared; may be nil

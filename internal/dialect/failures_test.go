@@ -25,7 +25,7 @@ func TestFailureTable(t *testing.T) {
 	} {
 		for _, kind := range kinds {
 			if want.dialect == "mine" && want.mode == hook.Chain && kind == hook.Outdated {
-				continue // the plugin itself reports it, and the event goes on: see below
+				continue // an outdated protocol is tested below: the plugin itself reports it, and the event goes on
 			}
 			if got := Failures.Action(want.dialect, want.mode, kind); got != want.action {
 				t.Errorf("%s × %s × %s: %s, want %s", want.dialect, want.mode, kind, got, want.action)
@@ -63,7 +63,7 @@ func TestThePagesTable(t *testing.T) {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")
 		dialect := cells[0]
 		if strings.Contains(dialect, " ") {
-			dialect = "" // the row of no dialect: the plugin is not installed
+			dialect = "" // this row is for plugins that are not installed, so no dialect is known
 		}
 		for mode, cell := range map[hook.Mode]string{hook.Chain: cells[1], hook.First: cells[1], hook.Gate: cells[2], hook.Notify: cells[3]} {
 			for _, kind := range kinds {

@@ -16,8 +16,8 @@ import (
 )
 
 // DirsIn lists the directories in a folder of plugins, by name. It leaves hidden ones out. It also
-// lists links to directories, and links to nothing, so that the host reports them. It returns nil
-// if the folder cannot be read; [ExamineFolder] reports why.
+// lists links to directories. It lists links to nothing too, so that the host reports these. It
+// returns nil if the folder cannot be read; [ExamineFolder] reports why.
 func DirsIn(folder string) []string {
 	if folder == "" {
 		return nil
@@ -114,7 +114,7 @@ func ExamineFolder(folder string) []Problem {
 // unlisted begins the message of a folder that cannot be read.
 const unlisted = "its plugins cannot be listed: "
 
-// Unlisted reports whether p is about a folder that cannot be read, so that no plugin in it is
+// Unlisted reports whether p is about a folder that cannot be read. No plugin in such a folder is
 // found.
 func Unlisted(p Problem) bool { return strings.HasPrefix(p.Message, unlisted) }
 
@@ -181,9 +181,9 @@ func FirstProblem(problems []Problem) error {
 	}
 }
 
-// RefuseTwins skips the second of two plugins with the same name: users could not tell them apart,
-// and tool names contain the plugin's name. If the directory of one of them has the name, that
-// plugin is kept. Otherwise it is the first.
+// RefuseTwins keeps one of the plugins with the same name, and skips the others: users could not
+// tell them apart, and tool names contain the plugin's name. It keeps the plugin whose directory
+// has the name. If there is none, it keeps the first.
 func RefuseTwins(all []Found) {
 	owner, first := make(map[string]string), make(map[string]string)
 	for _, f := range all {

@@ -73,7 +73,7 @@ type SettingsChecker interface {
 
 // A SecretsChecker is a dialect whose plugins get a table of the secrets file. The dialect knows
 // from a plugin's files which names the table may have. UnknownSecrets returns the names in such a
-// table that the plugin does not know, and those that it knows.
+// table that the plugin does not know, and all names that it knows.
 type SecretsChecker interface {
 	UnknownSecrets(f Found, secrets json.RawMessage) (unknown, known []string)
 }

@@ -50,8 +50,8 @@ func (n *NoiseLog) Starting(odd func(message, fix string)) {
 // Started reports that the plugin has started: from now on warnings are logged.
 func (n *NoiseLog) Started() { n.Starting(nil) }
 
-// Take logs one line, if the budget allows it. A late reply is normally logged at debug level only,
-// because the timeout of its call was reported.
+// Take logs one line, if the budget allows it. A late reply is logged at debug level, because the
+// timeout of its call was reported. The last line of the budget is a warning, whatever it is.
 func (n *NoiseLog) Take(one wire.Noise) {
 	if n == nil {
 		return
@@ -90,7 +90,7 @@ func (n *NoiseLog) reportFinding(what, fix, line string) bool {
 
 // TakeAnswer logs the output of a program that is started for each call, if that output is not an
 // answer. In that case the call has failed, and its error says why. The output is therefore logged
-// at level info, and normally not as a warning.
+// at level info, and not as a warning, unless it is the last line of the budget.
 func (n *NoiseLog) TakeAnswer(output string) {
 	if n == nil {
 		return

@@ -147,8 +147,8 @@ func putEntry(agent codehook.Agent, data []byte, event string, item json.RawMess
 	return editfile.PutItem(data, []string{"hooks", event}, func(item any) bool { own, _ := countOurs(agent, item); return own > 0 }, item)
 }
 
-// dropEntries removes our entries from the lists of the events that from selects.
-func dropEntries(agent codehook.Agent, data []byte, from func(event string) bool) ([]byte, error) {
+// dropEntries removes our entries from the lists of some events: chosen reports which.
+func dropEntries(agent codehook.Agent, data []byte, chosen func(event string) bool) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return data, nil
 	}
@@ -158,7 +158,7 @@ func dropEntries(agent codehook.Agent, data []byte, from func(event string) bool
 	}
 	events, _ := values["hooks"].(map[string]any)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
-		if _, list := events[event].([]any); !list || !from(event) {
+		if _, list := events[event].([]any); !list || !chosen(event) {
 			continue
 		}
 		if err := refuseMixed(agent, data, event); err != nil {

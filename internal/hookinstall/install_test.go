@@ -122,7 +122,7 @@ func TestUninstallMakesNothing(t *testing.T) {
 func TestOthersStay(t *testing.T) {
 	for agent := range recipes {
 		if agent == codehook.Copilot {
-			continue // its file is only ours
+			continue // its file has only our entries
 		}
 		event := codehook.Events(agent)[0].Name
 		text := "{\n\t// mine\n\t\"theme\":   \"dark\",\n\t\"version\": 1,\n\t\"hooks\": {\n\t\t\"" + event + "\": [\n\t\t\t{ \"hooks\": [ {\"type\":\"command\", \"command\":\"./own.sh\"} ] }\n\t\t]\n\t},\n\t\"last\": [1,2]\n}\n"

@@ -130,8 +130,9 @@ var switches = map[codehook.Agent][]struct {
 	codehook.Qwen:    {{"", "disableAllHooks", true}},
 }
 
-// ownOff reports settings that turn off our hooks and no others: Gemini CLI has a list of the names
-// of hooks that it does not call, and an agent can set variables that our program obeys.
+// ownOff reports settings that concern our hooks and no others: Gemini CLI has a list of the names
+// of hooks that it does not call, and an agent can set variables that turn our program off or make
+// it call other plugins.
 func ownOff(agent codehook.Agent, path string, users bool, values map[string]any) []Fault {
 	var faults []Fault
 	if config, _ := values["hooksConfig"].(map[string]any); agent == codehook.Gemini {

@@ -92,7 +92,7 @@ func TestOpenCodePlugin(t *testing.T) {
 	for i, want := range []string{
 		`{"args":{"command":"ls","description":"mine"},"same":true}`, `{"thrown":"not here"}`,
 		`{"args":{"command":"changed"},"same":true}`, `{"args":{"command":"ls","description":"mine"},"same":true}`,
-		`{"args":{"command":"c","__proto__":{"off":true}},"same":true}`, // and no other object has it
+		`{"args":{"command":"c","__proto__":{"off":true}},"same":true}`, // and no other object has the property off
 	} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("%d: got %q, wanted %s", i, got, want)

@@ -26,8 +26,8 @@ var ErrAgent = errors.New("no such agent")
 type layout struct {
 	user     string // below the home directory
 	project  string // below a project's root
-	variable string // an environment variable of the agent: its value is used instead of the directory base
-	base     string // the first directory of the path in the field user
+	variable string // the name of an environment variable of the agent; if it is set, its value replaces base
+	base     string // the first directory of user, such as ".claude"
 }
 
 var layouts = map[codehook.Agent]layout{

@@ -176,7 +176,7 @@ func (s *Staged) Trust(capabilities []string) error {
 		e.Capabilities = capabilities
 		l.Remove(kindDeclined, s.Root)
 		l.Put(e)
-		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // it stores the texts of the files. If it fails, a later change is listed by its file only
+		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // it stores the texts of the files. If it fails, a later change is listed without its lines
 		return true, nil
 	})
 }

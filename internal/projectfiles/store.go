@@ -140,7 +140,7 @@ func (s Store) pluginsIn(root string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(1) // an error counts as an empty directory, which causes one too
+	names, _ := f.Readdirnames(1) // an empty directory gives an error too, so every error counts as an empty directory
 	if len(names) == 0 {
 		return false, nil
 	}
