@@ -53,9 +53,10 @@ func newApprovalsAddCommand(a *app) *cobra.Command {
 		Short: "Let commands that begin with these words run without asking",
 		Long: `Let simple commands that begin with these words run without asking in this
 project, with any arguments after them. A command line never matches if it has a
-second command, a redirection, an expansion or an assignment. Programs whose
-arguments can name any other program (sh, sudo, env, xargs, python and some
-more) cannot be approved.
+second command, a redirection, an expansion or an assignment. This command
+refuses programs whose arguments can name any other program (sh, sudo, env,
+xargs, python and some more). An exact command line with one of these can be
+approved at the question in a conversation.
 
 Flags of Patchbay stand before the first WORD; those after it are part of the
 command.`,

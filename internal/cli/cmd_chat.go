@@ -72,8 +72,8 @@ whether to trust them: see ` + "`patchbay project`" + `.
 
 /NAME stands for a prompt in a file of the project, or is a command for plugins
 that hook turn.input. If there is neither such a file nor such a plugin,
-` + "`patchbay chat -p`" + ` fails. Put a space before the slash to send the text to the
-model.
+` + "`patchbay chat -p /NAME`" + ` fails. Put a space before the slash to send the text to
+the model.
 
 @path in a prompt attaches that file of the working directory. In the
 conversation, !command runs a command of your own, Ctrl+R searches your earlier

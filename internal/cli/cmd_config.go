@@ -18,9 +18,9 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := newGroupCommand("config", "Write, find, show and edit the configuration",
 		newConfigInitCommand(a), newConfigPathCommand(a), newConfigShowCommand(a), newConfigEditCommand(a))
 	cmd.GroupID = groupMore
-	cmd.Long = `Patchbay works without a configuration file. These commands write one, list
-where its files are, show the settings in force and where each comes from, and
-edit the file so that it never contains a mistake.`
+	cmd.Long = `Patchbay works without a configuration file. These commands write one, print the
+paths of Patchbay's files, show the settings in force and where each comes from,
+and edit the file, which is checked before it is written.`
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func newConfigEditCommand(a *app) *cobra.Command {
 		Long: `Open a copy of config.toml in $VISUAL or $EDITOR. When the editor ends, the copy
 is checked. Every mistake is shown with its line and column, and you may edit
 again. A copy without mistakes replaces the file as a whole, and the old file is
-kept beside it. If there is no file yet, the copy begins as the file that
+kept beside it. If there is no file yet, you edit the text that
 ` + "`patchbay config init`" + ` writes.
 
 Nothing is written if another program has changed the file in the meantime, if

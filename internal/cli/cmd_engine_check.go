@@ -22,8 +22,8 @@ and which are lost. Nothing is changed. While the engine runs, no block is read:
 the command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
-		Annotations: exits(exit{exitOK, "no damage is known, or `patchbay engine repair` has handled it"},
-			exit{exitFailed, "something is damaged, or was damaged and waits for `patchbay engine repair`"}),
+		Annotations: exits(exit{exitOK, "no damage is known that `patchbay engine repair` has not handled"},
+			exit{exitFailed, "something is damaged, or `patchbay engine repair` has not handled earlier damage"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}

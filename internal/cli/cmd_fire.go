@@ -51,9 +51,9 @@ names an unknown point, and otherwise 0.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "the payload, a JSON object: `JSON|@FILE|-`; @FILE reads a file, - reads stdin (default {})")
+	f.StringVar(&opts.data, "data", "", "take the payload, a JSON object, from `JSON|@FILE|-`: the text itself, a file, or stdin (default {})")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
-	f.StringVar(&opts.events, "events", "", "fire the events in `FILE|-`, one JSON object on each line; - reads stdin")
+	f.StringVar(&opts.events, "events", "", "fire events from `FILE|-`, a file or stdin, with one JSON object on each line")
 	f.BoolVar(&opts.list, "list", false, "list the points")
 	return cmd
 }

@@ -37,7 +37,8 @@ ends half an hour after its last event. If that fails, or with --config or
 A plugin must agree to an event if the point is a gate, if its protocol demands
 it, or if the configuration sets its on_failure to "deny" or "abort". If such a
 plugin cannot be asked in time, the event is denied, and the answer names the
-plugin. If only other plugins cannot be asked, the agent goes on.
+plugin. If a plugin that need not agree cannot be asked, the agent goes on
+without it.
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 
@@ -47,7 +48,7 @@ For OpenCode, the command reads and writes one line of JSON for each event,
 until stdin ends.`,
 		Example: `  patchbay hook claude --event PreToolUse < event.json
   PATCHBAY_HOOK=off claude`,
-		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied, for agents that read this exit code; or a usage error"}, exit{exitConfig, "the file of --config cannot be read, or has an error"}),
+		Annotations: exits(exit{exitOK, "the event was answered in the agent's format"}, exit{exitUsage, "the event was denied (only for agents that read this exit code), or a usage error"}, exit{exitConfig, "the file of --config cannot be read, or has an error"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && !codehook.Agent(args[0]).Known() {
 				if args[0] == "uninstall" {

@@ -34,9 +34,9 @@ begin and end, and at its other events for which there is a point. AGENT is one
 of ` + strings.Join(agentNames(), ", ") + `.
 
 Every other byte of the file stays as it is, and a copy of the old file is kept
-beside it. Installing again changes nothing, or updates the entries. --uninstall
-removes the entries; a file that has not changed since the installation gets its
-old text back.
+beside it. Installing again updates the entries if they are out of date.
+--uninstall removes the entries; a file that has not changed since the
+installation gets its old text back.
 
 Codex runs only hooks that you have approved. Approve them with /hooks in Codex,
 or install with --trust, which writes the approval for you.`,

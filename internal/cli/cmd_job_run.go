@@ -54,11 +54,11 @@ func newJobRunCommand(a *app) *cobra.Command {
 		Long: `Run an agent now, as on its schedule: preflights, the agent, sinks and
 notifiers. Its output is shown as it comes.
 
-On a terminal, the command makes one attempt, and if that fails, the run has
-failed; --attempts all allows as many attempts as the manifest. Without a
-terminal, that is the default; --once allows one. After a failed attempt it
-waits as long as the manifest says. A terminal shows a countdown, and Enter
-starts the next attempt at once.
+On a terminal, the command makes one attempt. Without a terminal, or with
+--attempts all, it repeats a failed attempt as often as the manifest allows.
+--once makes one attempt everywhere. After a failed attempt the command waits as
+long as the manifest says. A terminal shows a countdown, and Enter starts the
+next attempt at once.
 
 Ctrl-C cancels the run, as ` + "`patchbay job cancel`" + ` does. A cancelled run does not
 count as a failure.
@@ -80,7 +80,7 @@ not used; the command shows what they would get.`,
 	}
 	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run the agent's schedule with this `ID` (default: the first)")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and sent, and do neither")
-	cmd.Flags().StringVar(&f.attempts, "attempts", "", "allow `N|all` attempts; all is the number in the manifest (default 1 on a terminal, else all)")
+	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make up to `N|all` attempts: a number, or all that the manifest allows (default 1 on a terminal, else all)")
 	cmd.Flags().BoolVar(&f.once, "once", false, "make one attempt, as --attempts 1")
 	mustComplete(cmd, "attempts", "1", "all")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)

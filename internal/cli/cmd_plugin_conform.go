@@ -74,7 +74,7 @@ destructiveHint are not called. docs/testing-plugins.md lists every check.`,
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only the checks `ID,…`; the beginning of an id, such as kaged.handshake, chooses several")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and run none")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this `FILE`, in the format of JUnit")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop after this `DURATION`; a check that has not finished by then fails, and checks that need its result are skipped")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "stop the whole test after this `DURATION`; checks that have not finished by then fail, and checks that need their results are skipped")
 	cmd.Flags().BoolVar(&f.bare, "no-sandbox", false, "run plugins of kaged and mine without their sandbox")
 	if err := cmd.RegisterFlagCompletionFunc("only", completeChecks); err != nil {
 		panic(err) // the flag was added a few lines above

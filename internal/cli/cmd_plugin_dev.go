@@ -36,9 +36,9 @@ Everything that happens is shown: what the plugin is sent, what it answers and
 changes, what it writes to stderr, its notifications, and what its sandbox
 denies.
 
-On a terminal, single keys send sample events and tool calls (f), edit and
-resend the last one (e), send it again (a), restart the plugin (r), open the log
-(l) and quit (q). With --json every event is a line of JSON.
+On a terminal, press f to send a sample event or tool call, e to edit the last
+one and send it, a to send it again unchanged, r to restart the plugin, l to
+open the log, and q to quit. With --json every event is a line of JSON.
 
 Without a terminal, these commands are read from stdin, one on each line:
 

@@ -29,9 +29,9 @@ func newPluginInstallCommand(a *app) *cobra.Command {
 		Use:   "install SOURCE",
 		Short: "Install a plugin from a directory, an archive or a git repository",
 		Long: `Copy a plugin to the plugin directory of its dialect, and record it in
-patchbay.lock. A scaffold plugin with several files is copied to Patchbay's own
-directory; in the plugin directory is one small file, which starts it. SOURCE is
-one of these:
+patchbay.lock. A scaffold plugin with several files goes into a directory of
+Patchbay's own, and a small file that starts it goes into the plugin directory.
+SOURCE is one of these:
 
   a directory or a file
   a .tar, .tar.gz or .zip archive: a path or an https address

@@ -30,8 +30,8 @@ prompt; prompts in .patchbay/prompts, which are commands of chat; plugins in
 .patchbay/plugins, which run only if you have trusted them; and the settings in
 .patchbay/config.toml. No plugin is started, and nothing is changed.
 
-The project is that of the current directory, or of DIR: the nearest directory
-with a .git, from there upwards, or else the directory itself.`,
+The root of the project is the nearest directory with a .git, going up from the
+current directory or DIR. If there is none, it is that directory itself.`,
 		Example: `  patchbay project status
   patchbay project status ~/src/site --diff
   patchbay project status --json | jq -r .state`,
@@ -60,8 +60,8 @@ func newProjectTrustCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Show the plugins of a project, and let them run",
-		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks (if
-they list these in a file), what they may do, and what has changed since you
+		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks (as
+far as their files list them), what they may do, and what has changed since you
 last trusted them. Then ask whether they may run. The plugins that run are a
 copy of exactly the files that were shown. When the project's plugins change,
 they do not run until you trust them again.

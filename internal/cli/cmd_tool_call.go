@@ -45,7 +45,7 @@ against the tool's schema before the call.`,
 			return a.runToolCall(cmd.Context(), args[0], args[1:], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments, a JSON object: `JSON|@FILE|-`; @FILE reads a file, - reads stdin (default {})")
+	cmd.Flags().StringVar(&opts.args, "args", "", "take the arguments, a JSON object, from `JSON|@FILE|-`: the text itself, a file, or stdin (default {})")
 	return cmd
 }
 

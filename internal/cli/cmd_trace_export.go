@@ -39,21 +39,22 @@ is exported twice, its ids are the same.
 
 The spans are sent to a collector over OTLP/HTTP, in JSON. Its address is
 --otlp, or else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT
-or [telemetry] otlp in the configuration. /v1/traces is added to the address if
-it is missing; only that of OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is.
-OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and
-OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is busy, the command
-tries a few more times, after the pauses that the collector asks for. With
---file, the spans are written to a new file; each line is the body of one
-request to a collector. --file - writes them to stdout.
+or [telemetry] otlp in the configuration. If an address does not end with
+/v1/traces, that is added; the address in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is
+used unchanged. OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION,
+OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are used too. If the collector is
+busy, the command tries a few more times, after the pauses that the collector
+asks for. With --file, the spans are written to a new file; each line is the
+body of one request to a collector. --file - writes them to stdout.
 
 With --recording, the events are written to a recording, a file as
 ` + "`patchbay trace record`" + ` writes it. It has the payload that each plugin got, the
 message that it was sent in its protocol, and its answer, without secrets.
-` + "`patchbay trace replay`" + ` plays it. No plugin is started. An existing recording or
-an empty file is replaced; any other existing file is not. Events that were too
-long for the journal, and events that do not fit into 64 MiB, are left out, and
-the file and this command say how many. Tool calls are left out too.
+` + "`patchbay trace replay`" + ` plays it. The export starts no plugin. An existing
+recording or an empty file is replaced; any other existing file is not. Events
+that were too long for the journal, and events that do not fit into 64 MiB, are
+left out, and the file and this command say how many. Tool calls are left out
+too.
 
 ` + "`patchbay serve`" + ` exports events as they happen if the configuration has
 [telemetry] otlp.`,

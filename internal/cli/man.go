@@ -62,9 +62,9 @@ func manExamples(c *cobra.Command) string {
 // everyExit lists what exit codes mean in general. The help of a command says what they mean for
 // it.
 var everyExit = []exit{
-	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin or you refused; or a file or directory that the command would write exists already"},
+	{exitOK, "done"}, {exitFailed, "the command failed"}, {exitRefused, "a plugin or you refused, or the command will not overwrite a file or directory"},
 	{exitNotFound, "no such plugin, tool, session or other thing"}, {exitChecks, "a plugin breaks a rule of its protocol, or differs from a recording"},
-	{exitTaken, "the address of the daemon is in use"}, {exitPipe, "the program that read the output has ended"},
+	{exitTaken, "the address of the daemon is in use"}, {exitPipe, "the reader of the output, such as head, has ended"},
 }
 
 // A roff is a manual page that is being written.

@@ -176,8 +176,8 @@ func TestCaller(t *testing.T) {
 		{"a process in our sandbox is refused over multipath TCP", inside, "paths", "127.0.0.1:0", refused},
 		{"a process in our sandbox is refused from another loopback address", inside, "bound", "127.0.0.1:0", isInside},
 		{"an orphan in our sandbox is refused", inside, "orphan", "127.0.0.1:0", isInside},
-		{"a process that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
-		{"a process that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
+		{"a process in our sandbox that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
+		{"a process in our sandbox that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
 		{"a process in our sandbox that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
 		{"a plain process that has ended is refused too, because it looks like one in our sandbox", plain, "fleeting", "127.0.0.1:0", isUnknown},
 	} {

@@ -23,8 +23,8 @@ const patience = time.Minute
 const (
 	nobody = 65534 // the user that the kernel sees for a plugin whose host is root
 
-	// ordinary is a user who sees less of other processes than root. It is not nobody, because
-	// sandboxes of root that run at the same time have that user.
+	// ordinary is a user who sees less of other processes than root. The user nobody would not do:
+	// sandboxes of root that run at the same time have it.
 	ordinary = 64321
 )
 

@@ -180,7 +180,8 @@ type HealthChecker interface {
 
 // A Reloader is a plugin that can load its file again without being reopened. The host needs this
 // when it replaces a plugin: it opens the new one, then closes the old one. If both have the same
-// file and share an interpreter, closing the old one unloads the file for both.
+// file and share an interpreter, closing the old one unloads the file for both, so the host loads
+// it again.
 type Reloader interface {
 	Reload(ctx context.Context) error
 }
@@ -319,9 +320,9 @@ type Fleeting interface {
 	Fleeting()
 }
 
-// A Timekeeper is a plugin that applies the timeout of its settings itself. Its hooks have a longer
-// timeout, so that the plugin can report which handler took too long. The host does not replace the
-// timeout of these hooks.
+// A Timekeeper is a plugin that applies the timeout of its settings itself. The timeout of its
+// hooks is longer than the one in the settings, so that the plugin can report which handler took
+// too long. The host does not replace the timeout of these hooks.
 type Timekeeper interface {
 	KeepsTime()
 }

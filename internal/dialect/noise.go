@@ -123,7 +123,7 @@ func noiseText(k wire.NoiseKind) (what, fix string) {
 	case wire.NoiseTooLarge:
 		return text + "a message over the size limit was discarded", "send less at once"
 	case wire.NoiseLate:
-		return text + "a reply was discarded: its call was given up before", "answer sooner, or give the plugin a longer timeout"
+		return text + "a reply came after its call was given up, and was discarded", "answer sooner, or give the plugin a longer timeout"
 	case wire.NoiseDuplicate, wire.NoiseStale:
 		return text + "a reply that no call waits for was discarded", "answer each request once"
 	case wire.NoiseWrongID:

@@ -63,7 +63,7 @@ func TestALateReplyIsLoggedAtDebugLevel(t *testing.T) {
 	n.Take(wire.Noise{Kind: wire.NoiseLate, Line: "{}"})
 	n.Take(wire.Noise{Kind: wire.NoiseWrongID, Line: "{}"})
 	lines := strings.Split(log.String(), "\n")
-	if !strings.Contains(lines[0], `level=DEBUG msg="unexpected output on stdout: a reply was discarded: its call was given up`) || !strings.Contains(lines[0], `kind="late reply"`) ||
+	if !strings.Contains(lines[0], `level=DEBUG msg="unexpected output on stdout: a reply came after its call was given up, and was discarded`) || !strings.Contains(lines[0], `kind="late reply"`) ||
 		!strings.Contains(lines[1], `level=WARN msg="unexpected output on stdout: a reply has no id, or one that fits no call`) || !strings.Contains(lines[1], `kind="wrong id"`) {
 		t.Errorf("log:\n%s", log)
 	}

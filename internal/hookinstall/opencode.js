@@ -82,7 +82,7 @@ function put(object, key, value) {
 
 const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v)
 
-// projectRoot returns the nearest directory, upwards, that contains .git. In the file of closed points this path names the project.
+// projectRoot returns the nearest directory, upwards, that contains .git. The file that lists the plugins names a project by this path.
 function projectRoot(directory) {
   try {
     directory = realpathSync(directory)

@@ -27,7 +27,7 @@ type layout struct {
 	user     string // below the home directory
 	project  string // below a project's root
 	variable string // the name of an environment variable of the agent; if it is set, its value replaces base
-	base     string // the first directory of user, such as ".claude"
+	base     string // such as ".claude", the first directory of the path in user
 }
 
 var layouts = map[codehook.Agent]layout{

@@ -11,7 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// The files of a project for Patchbay, below its root.
+// Files for Patchbay below the root of a project.
 const (
 	AgentsFile = "AGENTS.md"
 	Dir        = ".patchbay"

@@ -38,8 +38,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// FuzzText: whatever a file contains, its text is limited in size, is valid UTF-8 and has no
-// control characters.
+// FuzzText: whatever a file contains, its text is at most three times as long, is valid UTF-8 and
+// has no control characters.
 func FuzzText(tf *testing.F) {
 	f := variants.Of(tf)
 	f.Add([]byte("---\ndescription: x\n---\nbody $ARGUMENTS\n"))
