@@ -15,14 +15,22 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 )
 
+// dyingDaemon returns a program that ends at once in place of a daemon. Each start writes an x to
+// the file started.
+func dyingDaemon(t *testing.T, home string) (program, started string) {
+	t.Helper()
+	program, started = filepath.Join(home, "patchbay"), filepath.Join(home, "started")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho x >>'"+started+"'\necho ready\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return program, started
+}
+
 // TestDaemonsThatEndAtOnce: after mostStarts daemons that did not stay, the event is answered in
 // process.
 func TestDaemonsThatEndAtOnce(t *testing.T) {
 	home := t.TempDir()
-	program, started := filepath.Join(home, "patchbay"), filepath.Join(home, "started")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho x >>'"+started+"'\necho ready\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program, started := dyingDaemon(t, home)
 	var out strings.Builder
 	code := Run(t.Context(), Options{Agent: codehook.Claude, Event: "PreToolUse", In: strings.NewReader(`{"tool_name":"Bash"}`), Out: &out, Err: &out,
 		Environ: []string{"HOME=" + home}, Dir: home, Program: program,
@@ -72,10 +80,7 @@ func TestNoHomeDirectory(t *testing.T) {
 // TestNoDaemon: if no daemon may be asked, none is started, and the event is answered in process.
 func TestNoDaemon(t *testing.T) {
 	home := t.TempDir()
-	program, started := filepath.Join(home, "patchbay"), filepath.Join(home, "started")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho x >>'"+started+"'\necho ready\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program, started := dyingDaemon(t, home)
 	var out strings.Builder
 	code := Run(t.Context(), Options{Agent: codehook.Claude, Event: "PreToolUse", In: strings.NewReader(`{"tool_name":"Bash"}`), Out: &out, Err: &out,
 		Environ: []string{"HOME=" + home}, Dir: home, Program: program, NoDaemon: errors.New("not today"),
