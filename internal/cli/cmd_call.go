@@ -39,7 +39,8 @@ print its result. --params takes the parameters, a JSON object: the JSON itself,
 			return a.runCall(cmd.Context(), args[0], args[1], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.params, "params", "", "take the parameters, a JSON object, from `JSON|@FILE|-`: the text itself, a file, or stdin (default {})")
+	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters as a JSON object; @FILE reads it from a file, - from stdin (default {})")
+	nameValue(cmd, "params", "JSON|@FILE|-")
 	return cmd
 }
 

@@ -70,10 +70,11 @@ AGENTS.md in the root of the project is part of the prompt; --no-agents-md
 leaves it out. If the project has plugins, you are asked once, on a terminal,
 whether to trust them: see ` + "`patchbay project`" + `.
 
-/NAME stands for a prompt in a file of the project, or is a command for plugins
-that hook turn.input. If there is neither such a file nor such a plugin,
-` + "`patchbay chat -p /NAME`" + ` fails. Put a space before the slash to send the text to
-the model.
+A message that begins with /NAME sends the prompt in the project's file
+.patchbay/prompts/NAME.md. If there is no such file, the message goes to the
+plugins that hook turn.input, which may treat it as a command. Without such
+plugins, ` + "`patchbay chat -p /NAME`" + ` fails. Put a space before the slash to send
+the text to the model.
 
 @path in a prompt attaches that file of the working directory. In the
 conversation, !command runs a command of your own, Ctrl+R searches your earlier

@@ -24,12 +24,12 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Use:     "doctor",
 		Short:   "Find everything that is wrong, and how to fix it",
 		GroupID: groupMore,
-		Long: `Read the configuration, start every plugin, and list everything that is wrong or
-suspicious, and how to fix it. Plugins of the mine dialect are asked for their
-health, all at the same time, for at most five seconds. Hooks that are installed
-in other agents are tried with a sample event, as ` + "`patchbay hook status`" + ` does.
-A directory that Patchbay cannot write is an error. New plugins are recorded in
-patchbay.lock. Nothing is repaired.`,
+		Long: `Read the configuration, start every enabled plugin, and list everything that is
+wrong or suspicious, and how to fix it. Plugins of the mine dialect are asked
+for their health, all at the same time, for at most five seconds. Hooks that are
+installed in other agents are tried with a sample event, as
+` + "`patchbay hook status`" + ` does. A directory that Patchbay cannot write is an error.
+New plugins are recorded in patchbay.lock. Nothing is repaired.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},

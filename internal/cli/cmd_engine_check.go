@@ -22,8 +22,8 @@ and which are lost. Nothing is changed. While the engine runs, no block is read:
 the command then reports the damage that the engine has found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
-		Annotations: exits(exit{exitOK, "no damage is known that `patchbay engine repair` has not handled"},
-			exit{exitFailed, "something is damaged, or `patchbay engine repair` has not handled earlier damage"}),
+		Annotations: exits(exit{exitOK, "there is no known damage, or `patchbay engine repair` has handled all of it"},
+			exit{exitFailed, "there is damage that `patchbay engine repair` has not handled"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}

@@ -43,7 +43,7 @@ names an unknown point, and otherwise 0.`,
   patchbay fire --list`,
 		Annotations: exits(exit{exitOK, "the event passed, or a plugin stopped or skipped it; failures that did not end the event are warnings"},
 			exit{exitFailed, "the failure of a plugin ended the event, because of its protocol or of on_failure \"abort\""},
-			exit{exitRefused, "a plugin refused the event, or failed at a gate or with on_failure \"deny\""}, exit{exitNotFound, "no such point"}),
+			exit{exitRefused, "a plugin refused the event, or its failure counts as a refusal: at a gate, or with on_failure \"deny\""}, exit{exitNotFound, "no such point"}),
 		Args:              fireArgs(&opts),
 		ValidArgsFunction: completeOnce(completePoints),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,9 +51,11 @@ names an unknown point, and otherwise 0.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "take the payload, a JSON object, from `JSON|@FILE|-`: the text itself, a file, or stdin (default {})")
+	f.StringVar(&opts.data, "data", "", "the payload as a JSON object; @FILE reads it from a file, - from stdin (default {})")
+	nameValue(cmd, "data", "JSON|@FILE|-")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
-	f.StringVar(&opts.events, "events", "", "fire events from `FILE|-`, a file or stdin, with one JSON object on each line")
+	f.StringVar(&opts.events, "events", "", "fire the events in FILE, one JSON object on each line; - reads stdin")
+	nameValue(cmd, "events", "FILE|-")
 	f.BoolVar(&opts.list, "list", false, "list the points")
 	return cmd
 }

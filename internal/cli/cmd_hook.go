@@ -34,11 +34,10 @@ The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If that fails, or with --config or
 --dialect, this command opens the plugins itself.
 
-A plugin must agree to an event if the point is a gate, if its protocol demands
-it, or if the configuration sets its on_failure to "deny" or "abort". If such a
-plugin cannot be asked in time, the event is denied, and the answer names the
-plugin. If a plugin that need not agree cannot be asked, the agent goes on
-without it.
+If a plugin cannot be asked in time, either the event is denied, and the answer
+names the plugin, or the agent goes on without it. Which of the two happens
+depends on the plugin's protocol, on the point, and on on_failure in the
+configuration: see docs/when-a-plugin-cannot-be-asked.md.
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.
 

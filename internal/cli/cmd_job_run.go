@@ -80,7 +80,8 @@ not used; the command shows what they would get.`,
 	}
 	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run the agent's schedule with this `ID` (default: the first)")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and sent, and do neither")
-	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make up to `N|all` attempts: a number, or all that the manifest allows (default 1 on a terminal, else all)")
+	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make at most N attempts; all: as many as the manifest allows (default 1 on a terminal, else all)")
+	nameValue(cmd, "attempts", "N|all")
 	cmd.Flags().BoolVar(&f.once, "once", false, "make one attempt, as --attempts 1")
 	mustComplete(cmd, "attempts", "1", "all")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)

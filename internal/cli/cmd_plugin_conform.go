@@ -52,8 +52,8 @@ The plugin runs with its own temporary home and project. Plugins of kaged and
 mine run in the sandbox with the capabilities that they declare; on a machine
 without a sandbox they run only with --no-sandbox. Plugins of other dialects are
 not confined. Hooks and tools are really called, so what a plugin does to files
-and over the network really happens. Only MCP tools with the mark
-destructiveHint are not called. docs/testing-plugins.md lists every check.`,
+and over the network really happens. MCP tools with the mark destructiveHint are
+an exception: they are not called. docs/testing-plugins.md lists every check.`,
 		Example: `  patchbay plugin test ./my-plugin
   patchbay plugin test ./my-plugin --only kaged.handshake,kaged.tool.answers
   patchbay plugin test ./my-plugin --json | jq '.checks[] | select(.status == "fail")'

@@ -26,7 +26,7 @@ is, unless you add --force. --dry-run shows the changes as a diff.`,
 		Example: `  patchbay plugin update
   patchbay plugin update shout
   patchbay plugin update --dry-run`,
-		Annotations: exits(exit{exitOK, "the plugins are up to date"}, exit{exitFailed, "a plugin could not be updated; the others were"},
+		Annotations: exits(exit{exitOK, "the plugins are up to date"}, exit{exitFailed, "a plugin could not be updated; all others were updated"},
 			exit{exitNotFound, "no such plugin, or it was not installed with `patchbay plugin install`"}),
 		ValidArgsFunction: a.completeNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginUpdate(cmd.Context(), args, opts) },

@@ -49,9 +49,10 @@ When the daemon ends, turns get ten seconds to finish; turns that do not are
 stored as interrupted. The log goes to stderr and to a file: see
 ` + "`patchbay serve logs`" + `.
 
---install hands the daemon over to systemd, or to launchd on macOS. It is then
-started now and at every login, with the other flags of this command. Keys of
-models are not written to the service's file: put them into secrets.toml.`,
+--install hands the daemon over to systemd, or to launchd on macOS, which starts
+it at once and at every login. The flags that you give beside --install are
+kept. Keys of models are not written to the service's file: put them into
+secrets.toml.`,
 		Example: `  patchbay serve
   patchbay serve --listen 127.0.0.1:9000
   patchbay serve status

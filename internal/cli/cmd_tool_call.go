@@ -45,7 +45,8 @@ against the tool's schema before the call.`,
 			return a.runToolCall(cmd.Context(), args[0], args[1:], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.args, "args", "", "take the arguments, a JSON object, from `JSON|@FILE|-`: the text itself, a file, or stdin (default {})")
+	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments as a JSON object; @FILE reads it from a file, - from stdin (default {})")
+	nameValue(cmd, "args", "JSON|@FILE|-")
 	return cmd
 }
 

@@ -20,8 +20,8 @@ func newTraceRecordCommand(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true, // flags at the end belong to COMMAND
 		Short:                 "Run a patchbay command, and record its plugin traffic in a file",
 		Long: `Run a patchbay command as usual, and record every event and every call that goes
-through its plugins: the payload that each plugin got, the message that it was
-sent in its protocol, its answer, and what that changed.
+through plugins. For each plugin the recording has the payload, the message that
+Patchbay sent to the plugin, the plugin's answer, and what the answer changed.
 ` + "`patchbay trace replay`" + ` plays the recording again.
 
 Secrets are replaced by [secret]: the values of secrets.toml and of dotagent's

@@ -47,6 +47,25 @@ func exits(own ...exit) map[string]string {
 	return map[string]string{exitKey: b.String()}
 }
 
+// valueKey annotates a flag with the word that stands for its value.
+const valueKey = "value"
+
+// nameValue sets the word that stands for the value of a flag in the help. pflag takes this word
+// from the usage of the flag, which must then contain it; a word such as N|all reads badly there.
+func nameValue(cmd *cobra.Command, flag, word string) {
+	if err := cmd.Flags().SetAnnotation(flag, valueKey, []string{word}); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// flagValue returns the word that stands for the value of a flag, and the usage of the flag.
+func flagValue(f *pflag.Flag) (word, usage string) {
+	if set := f.Annotations[valueKey]; len(set) == 1 {
+		return set[0], f.Usage
+	}
+	return pflag.UnquoteUsage(f)
+}
+
 // help writes the help of a command: styled on a terminal with colours, else plain.
 func (a *app) help(cmd *cobra.Command, _ []string) {
 	if a.screen().Color && a.styledHelp(cmd) == nil {
@@ -167,7 +186,7 @@ func flagTexts(flags *pflag.FlagSet) []helpText {
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
-		value, usage := pflag.UnquoteUsage(f)
+		value, usage := flagValue(f)
 		if f.Name == "help" {
 			usage = "show this help" // cobra's own text names the command
 		}

@@ -177,7 +177,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 		if missing.GetSpecifiedShortnames() != "" {
 			typed = "-" + flag.Shorthand
 		}
-		value, _ := pflag.UnquoteUsage(flag)
+		value, _ := flagValue(flag)
 		return usage(fmt.Sprintf("write %s %s; %s", typed, value, fix), "%s: the value is missing", typed)
 	}
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -208,7 +208,7 @@ func wrongValue(bad *pflag.InvalidValueError) (what, instead string) {
 	switch flag.Value.Type() {
 	case "int":
 		number := "a number"
-		if unit, _ := pflag.UnquoteUsage(flag); unit != "N" {
+		if unit, _ := flagValue(flag); unit != "N" {
 			number += " of " + strings.ToLower(unit)
 		}
 		return "is not a whole number", "write " + number + ", as in --" + flag.Name + " 20"

@@ -10,7 +10,7 @@ import (
 
 // A Refusal is the error for a caller that is not served.
 type Refusal struct {
-	Inside bool   // it is in one of Patchbay's sandboxes; otherwise that cannot be determined
+	Inside bool   // true: it is in one of Patchbay's sandboxes; false: that cannot be determined
 	Reason string // for the log and for the caller
 }
 

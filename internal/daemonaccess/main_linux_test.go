@@ -23,8 +23,8 @@ const patience = time.Minute
 const (
 	nobody = 65534 // the user that the kernel sees for a plugin whose host is root
 
-	// ordinary is a user who sees less of other processes than root. The user nobody would not do:
-	// sandboxes of root that run at the same time have it.
+	// ordinary is a user who sees less of other processes than root. The user nobody cannot be used
+	// here, because it is the user of sandboxes of root that run at the same time.
 	ordinary = 64321
 )
 

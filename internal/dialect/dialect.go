@@ -119,7 +119,7 @@ type CommandDoc struct {
 	Name        string `json:"name" doc:"The command." example:"words"`
 	Args        string `json:"args" doc:"Its arguments, as in a line of help." example:"[--lines]"`
 	Description string `json:"description" doc:"What it does." example:"counts the words of its input"`
-	Stdin       string `json:"stdin,omitempty" enum:"user" doc:"user: the command reads the stdin of the user. Without this field it reads its invocation." example:"user"`
+	Stdin       string `json:"stdin,omitempty" enum:"user" doc:"user: the command reads the stdin of the user. Without this field it reads a JSON object that describes the call." example:"user"`
 }
 
 // DefaultToolTimeout bounds a tool or method call if the configuration does not. It is long enough
@@ -320,9 +320,9 @@ type Fleeting interface {
 	Fleeting()
 }
 
-// A Timekeeper is a plugin that applies the timeout of its settings itself. The timeout of its
-// hooks is longer than the one in the settings, so that the plugin can report which handler took
-// too long. The host does not replace the timeout of these hooks.
+// A Timekeeper is a plugin that itself ends a call after the timeout in its settings. The host
+// waits longer for its hooks, so that the plugin can report which handler took too long. The host
+// does not replace the timeout of these hooks.
 type Timekeeper interface {
 	KeepsTime()
 }
@@ -397,7 +397,7 @@ type Runtime struct {
 	Log          *slog.Logger // with plugin and dialect set; never nil
 	Env          Env
 	Storage      Storage                               // the plugin's own; nil: it has none
-	Settings     func(called string) (Settings, error) // returns the settings for the name that a plugin gives itself, if this is known only once it runs; may be nil
+	Settings     func(called string) (Settings, error) // is called by a plugin that says its name when it starts, and returns the settings for this name; may be nil
 	Note         func(p Problem, unusable bool)        // is called with each finding about the plugin; may be nil
 	HooksChanged func()                                // must be called when a plugin's Hooks have changed; may be nil
 	Notify       func(Notification)                    // is called with each notification that the plugin has declared; may be nil

@@ -16,7 +16,7 @@ const exitWait = time.Second
 
 // UnansweredFix says what the author of a long-lived plugin can do if its first request gets no
 // answer.
-const UnansweredFix = "end each answer with a newline, and flush stdout after it (in Python: print(…, flush=True)); if it needs longer to start, answer initialize first"
+const UnansweredFix = "end each answer with a newline, and flush stdout after it (in Python: print(…, flush=True)); if the plugin needs longer to start, answer initialize before that"
 
 // CallFailure turns the error of a JSON-RPC call to a long-lived plugin into a [hook.Error]. The
 // error of a context is returned unchanged: the hub knows whose context it was.

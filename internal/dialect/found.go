@@ -15,9 +15,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
-// DirsIn lists the directories in a folder of plugins, by name. It leaves hidden ones out. It also
-// lists links to directories. It lists links to nothing too, so that the host reports these. It
-// returns nil if the folder cannot be read; [ExamineFolder] reports why.
+// DirsIn returns the directories in a folder of plugins, sorted by name: directories, links to
+// directories, and links to nothing, which the host reports. It leaves hidden ones out. It returns
+// nil if the folder cannot be read; [ExamineFolder] reports why.
 func DirsIn(folder string) []string {
 	if folder == "" {
 		return nil

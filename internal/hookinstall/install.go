@@ -35,11 +35,11 @@ func Install(p Place, program Program, dry bool) (Change, error) {
 	})
 }
 
-// Uninstall removes the entries that Install wrote. If nothing else is left in the file, it is
-// removed.
+// Uninstall removes the entries that Install wrote. A file that Install has made is removed, if
+// nothing else is in it.
 func Uninstall(p Place, dry bool) (Change, error) {
 	if _, err := os.Stat(p.Path()); errors.Is(err, os.ErrNotExist) {
-		return Change{Path: p.Path()}, nil // editing would make the file's directory
+		return Change{Path: p.Path()}, nil // // without this, Edit would make the file's directory
 	}
 	return apply(p, dry, func(old []byte) ([]byte, error) {
 		if p.Agent == codehook.OpenCode {

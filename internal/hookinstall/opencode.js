@@ -106,7 +106,7 @@ function mustAsk(name, directory) {
     return [...new Set(points.flatMap((point) => by[point] ?? []))].join(", ")
   } catch (e) {
     if (e.code === "ENOENT") return mayRequirePlugins() ? `the plugins of ${config}, some of which may have to agree` : ""
-    return `the plugins that have to agree, and the list of them cannot be read either: ${closed}: ${e.message}`
+    return `any plugin, and cannot read which plugins have to agree (${closed}: ${e.message})`
   }
 }
 

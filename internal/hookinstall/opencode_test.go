@@ -128,11 +128,11 @@ func TestOpenCodeWithoutPatchbay(t *testing.T) {
 	writeProgram(t, older, `{"version":0,"points":{}}`)
 	for _, tc := range []struct{ rule, program, closed, project, want string }{
 		{"no point is closed", gone, none, "/p", `"same":true`},
-		{"the file of closed points has another version", gone, older, "/p", "cannot be read either: " + older},
+		{"the file of closed points has another version", gone, older, "/p", "cannot read which plugins have to agree (" + older},
 		{"a point is closed", gone, closed, "/p", "could not ask guard"},
 		{"not in this project", gone, closed, "/open", `"same":true`},
 		{"below the root of a project", gone, closed, below, "could not ask linter"},
-		{"the file of closed points is broken", gone, broken, "/p", "could not ask the plugins that have to agree, and the list of them cannot be read either: " + broken},
+		{"the file of closed points is broken", gone, broken, "/p", "could not ask any plugin, and cannot read which plugins have to agree (" + broken},
 		{"the program dies", died, closed, "/p", "PATCHBAY_HOOK=off"},
 	} {
 		got := drive(t, Program{Path: tc.program, Closed: tc.closed, Config: none}, tc.project, "die")

@@ -52,7 +52,7 @@ const (
 	Changed   State = "changed"   // they have changed since they were trusted
 	Trusted   State = "trusted"
 	Declined  State = "declined" // the user has declined exactly these
-	Refused   State = "refused"  // they cannot be trusted as they are
+	Refused   State = "refused"  // they, or the copy of them, cannot be used as they are
 )
 
 // A Status is the state of a project.
@@ -140,7 +140,7 @@ func (s Store) pluginsIn(root string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(1) // an empty directory gives an error too, so every error counts as an empty directory
+	names, _ := f.Readdirnames(1) // no name is read from an empty directory, nor after an error
 	if len(names) == 0 {
 		return false, nil
 	}

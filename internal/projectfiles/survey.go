@@ -22,7 +22,7 @@ const (
 	mostBytes = 64 << 20
 )
 
-// A surveyed is one file, directory or link that survey has found.
+// A surveyed is a file, directory or link below the directory of plugins.
 type surveyed struct {
 	name   string // below the directory, with slashes
 	info   fs.FileInfo
