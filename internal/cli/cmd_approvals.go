@@ -53,10 +53,10 @@ func newApprovalsAddCommand(a *app) *cobra.Command {
 		Short: "Let commands that begin with these words run without asking",
 		Long: `Let simple commands that begin with these words run without asking in this
 project, with any arguments after them. A command line never matches if it has a
-second command, a redirection, an expansion or an assignment. This command
-refuses programs whose arguments can name any other program (sh, sudo, env,
-xargs, python and some more). An exact command line with one of these can be
-approved at the question in a conversation.
+second command, a redirection, an expansion or an assignment. Programs that can
+start any other program (sh, sudo, env, xargs, python and some more) are
+refused. In a conversation you can still approve one exact command line of such
+a program.
 
 Flags of Patchbay stand before the first WORD; those after it are part of the
 command.`,

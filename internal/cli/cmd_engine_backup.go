@@ -22,10 +22,10 @@ func newEngineBackupCommand(a *app) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write all stored data to one file",
 		Long: `Write all data of the engine to a new FILE, which only you can read. Then read
-the file back, compare every hash, and check every message. The engine may run
-in the meantime. Each kind of data (transcripts, events, runs and so on) is
-copied in one consistent state. Two kinds are copied one after the other, so one
-may be newer. Data that is written during the backup may be missing.`,
+the file back, compare every hash, and check every record. The engine may run
+in the meantime. All data of one kind (transcripts, events, runs and so on) is
+from the same moment. Data of different kinds may be from different moments.
+Data that is written during the backup may be missing.`,
 		Example:     "  patchbay engine backup ~/patchbay-$(date +%F).backup",
 		Annotations: exits(exit{exitOK, "the file was written and read back"}, exit{exitFailed, "no backup was made: the file could not be written or read back"}, exit{exitRefused, "the file exists already"}),
 		Args:        arguments("FILE"),

@@ -31,8 +31,8 @@ its exit code. AGENT is one of
 ` + strings.Join(agentNames(), ", ") + `.
 
 The plugins run in the daemon. If no daemon runs, this command starts one, which
-ends half an hour after its last event. If that fails, or with --config or
---dialect, this command opens the plugins itself.
+ends half an hour after its last event. If no daemon can be started, or with
+--config or --dialect, this command starts the plugins itself.
 
 If a plugin cannot be asked in time, either the event is denied, and the answer
 names the plugin, or the agent goes on without it. Which of the two happens

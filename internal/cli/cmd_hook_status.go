@@ -22,12 +22,12 @@ func newHookStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show which agents ask your plugins, and whether that works",
-		Long: `Look for Patchbay's hooks in the configuration files of all agents, both yours
-and those of the current project, and list what was found. Each hook is tried:
-its command is started as the agent would start it. It gets a sample event: a
-tool call that prints one word. A hook works if plugins were asked, and the
-agent understands its answer. Codex is asked which hooks it would run. Settings
-that turn an agent's hooks off are reported too.`,
+		Long: `List the agents that have hooks of Patchbay in a configuration file, yours or
+the current project's. Each hook is tried: its command is started as the agent
+would start it. It gets a sample event: a tool call that prints one word. A hook
+works if plugins were asked, and the agent understands its answer. Codex is
+asked which hooks it would run. Settings that turn an agent's hooks off are
+reported too.`,
 		Example:     "  patchbay hook status\n  patchbay hook status --json",
 		Annotations: exits(exit{exitOK, "every installed hook works, or none is installed"}, exit{exitFailed, "an installed hook does not work"}),
 		Args:        arguments(),

@@ -25,10 +25,10 @@ func newPluginLogsCommand(a *app) *cobra.Command {
 		Use:   "logs NAME",
 		Short: "Show what a plugin has written to stderr",
 		Long: `Show what a plugin has written to stderr, and what Patchbay has logged about it.
-All your commands and daemons write to this log. It is a file in the state
-directory, which keeps between one and two megabytes of the newest lines. Values
-of secrets.toml are removed from it. With -f, wait for more until you press
-Ctrl-C. The plugin is not started.`,
+All your commands and daemons write to this log. The log is a file in the state
+directory. It keeps one to two megabytes of the newest lines. Values of
+secrets.toml are removed from it. With -f, wait for more until you press Ctrl-C.
+The plugin is not started.`,
 		Example: `  patchbay plugin logs shout
   patchbay plugin logs shout -f
   patchbay plugin logs shout --lines 20 --json`,

@@ -31,7 +31,8 @@ prompt; prompts in .patchbay/prompts, which are commands of chat; plugins in
 .patchbay/config.toml. No plugin is started, and nothing is changed.
 
 The root of the project is the nearest directory with a .git, going up from the
-current directory or DIR. If there is none, it is that directory itself.`,
+current directory or DIR. If there is no .git, the current directory or DIR
+itself is the root.`,
 		Example: `  patchbay project status
   patchbay project status ~/src/site --diff
   patchbay project status --json | jq -r .state`,
@@ -68,8 +69,8 @@ they do not run until you trust them again.
 
 Without a terminal, --yes answers the question, and --digest makes sure that the
 plugins are the ones you have seen. A running daemon reloads its plugins. Your
-decision is stored in your own data directory, by the path of the project; the
-project cannot change it.`,
+decision is stored in your own data directory, where the project cannot change
+it.`,
 		Example: `  patchbay project trust
   patchbay project trust ~/src/site --diff
   patchbay project trust --yes --digest "$(patchbay project status --json | jq -r .digest)"`,

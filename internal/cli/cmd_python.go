@@ -19,8 +19,8 @@ func newPythonPathCommand(a *app) *cobra.Command {
 		Short: "Print the directory of the Python package `plugins`, for PYTHONPATH",
 		Long: `Print a directory for PYTHONPATH. It contains a package with the name "plugins",
 which Python programs can import: PluginPipeline, plugin_registry,
-load_plugin_from_file and the rest of the API of the python protocol. The same
-code runs python plugins in Patchbay. The directory is in Patchbay's data
+load_plugin_from_file and the rest of the API of the python protocol. Patchbay
+runs python plugins with the same package. The directory is in Patchbay's data
 directory, and is created if it does not exist.`,
 		Example: `  PYTHONPATH=$(patchbay python path) python3 -c 'from plugins import plugin_registry; print(plugin_registry.discover())'
   PYTHONPATH=$(patchbay python path) python3 -m pytest tests/`,

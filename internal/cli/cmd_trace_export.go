@@ -47,14 +47,14 @@ busy, the command tries a few more times, after the pauses that the collector
 asks for. With --file, the spans are written to a new file; each line is the
 body of one request to a collector. --file - writes them to stdout.
 
-With --recording, the events are written to a recording, a file as
-` + "`patchbay trace record`" + ` writes it. For each plugin it has the payload, the
-message that Patchbay sent to the plugin, and the plugin's answer, without
-secrets. ` + "`patchbay trace replay`" + ` plays it. The export starts no plugin. An
-existing recording or an empty file is replaced; any other existing file is not.
-Events that were too long for the journal, and events that do not fit into 64
-MiB, are left out, and the file and this command say how many. Tool calls are
-left out, but not the events of the points around them.
+With --recording, the events are written to a recording, in the format of
+` + "`patchbay trace record`" + `. For each plugin it has the payload, the message that
+Patchbay sent to the plugin, and the plugin's answer, without secrets.
+` + "`patchbay trace replay`" + ` plays it. The export starts no plugin. An existing
+recording or an empty file is replaced; any other existing file is not. Events
+are left out if they were too long for the journal, or if the recording would
+exceed 64 MiB. The file and this command say how many. Tool calls are not
+exported; the events tool.before and tool.after are.
 
 ` + "`patchbay serve`" + ` exports events as they happen if the configuration has
 [telemetry] otlp.`,
@@ -62,7 +62,7 @@ left out, but not the events of the points around them.
   patchbay trace export --file spans.jsonl --session $id
   patchbay trace export --recording turn.trace --session $id --turn $turn
   OTEL_EXPORTER_OTLP_HEADERS=api-key=$KEY patchbay trace export --otlp https://otlp.example.org`,
-		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"}, exit{exitRefused, "the file exists already, and is no recording that --recording may replace"},
+		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"}, exit{exitRefused, "the file exists already; with --recording: and is not a recording"},
 			exit{exitNotFound, "no such point, or no event for a recording"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

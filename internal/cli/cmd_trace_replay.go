@@ -39,8 +39,8 @@ a difference. Plugins that are not in the recording are not called.
 
 Without --plugin, the installed plugins are called, or the demo's plugins for a
 recording of the demo. With --plugin, only the plugin at PATH is called,
-installed or not. Its answers are compared with those that were recorded for a
-plugin with its name, or with the name given by --as.
+installed or not. It is compared with the recorded plugin of the same name. --as
+names another recorded plugin to compare it with.
 
 Plugins are started for the replay, with empty storage that is deleted at the
 end. Nothing is written to the journal, to sessions or to the stored data of
