@@ -34,9 +34,9 @@ The plugins run in the daemon. If no daemon runs, this command starts one, which
 ends half an hour after its last event. If no daemon can be started, or with
 --config or --dialect, this command starts the plugins itself.
 
-If a plugin cannot be asked in time, either the event is denied, and the answer
-names the plugin, or the agent goes on without it. Which of the two happens
-depends on the plugin's protocol, on the point, and on on_failure in the
+If a plugin cannot be asked in time, the event is denied, with an answer that
+names the plugin, or the agent goes on without the plugin. Which of the two
+happens depends on the plugin's protocol, on the point, and on on_failure in the
 configuration: see docs/when-a-plugin-cannot-be-asked.md.
 
 ` + "`patchbay-hook`" + ` is a smaller program that does the same.

@@ -56,9 +56,9 @@ notifiers. Its output is shown as it comes.
 
 On a terminal, the command makes one attempt. Without a terminal, or with
 --attempts all, it repeats a failed attempt as often as the manifest allows.
---once makes one attempt everywhere. After a failed attempt the command waits as
-long as the manifest says. A terminal shows a countdown, and Enter starts the
-next attempt at once.
+--once makes one attempt, with a terminal or without. Between two attempts the
+command waits as long as the manifest says; a terminal then shows a countdown,
+and Enter ends it.
 
 Ctrl-C cancels the run, as ` + "`patchbay job cancel`" + ` does. A cancelled run does not
 count as a failure.

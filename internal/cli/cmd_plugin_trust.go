@@ -27,8 +27,8 @@ func newPluginTrustCommand(a *app) *cobra.Command {
 		Short: "Trust a plugin's present files: record them in patchbay.lock",
 		Long: `Show which files and declared capabilities of a plugin have changed since it was
 recorded in patchbay.lock, and record it as it is now. From then on it has all
-the capabilities that it declares, unless the configuration has a list of its
-own. The plugin is not started. A running daemon reloads its plugins.
+the capabilities that it declares, unless the configuration lists capabilities
+for it. The plugin is not started. A running daemon reloads its plugins.
 
 Changed texts are shown as a diff. For a file that is binary, is larger than 256
 KiB or contains one of your secrets, only sizes and SHA-256 are shown. A plugin

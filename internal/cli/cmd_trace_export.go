@@ -53,8 +53,8 @@ Patchbay sent to the plugin, and the plugin's answer, without secrets.
 ` + "`patchbay trace replay`" + ` plays it. The export starts no plugin. An existing
 recording or an empty file is replaced; any other existing file is not. Events
 are left out if they were too long for the journal, or if the recording would
-exceed 64 MiB. The file and this command say how many. Tool calls are not
-exported; the events tool.before and tool.after are.
+exceed 64 MiB. The file and this command say how many. The calls of tools
+themselves are not exported.
 
 ` + "`patchbay serve`" + ` exports events as they happen if the configuration has
 [telemetry] otlp.`,
@@ -62,7 +62,7 @@ exported; the events tool.before and tool.after are.
   patchbay trace export --file spans.jsonl --session $id
   patchbay trace export --recording turn.trace --session $id --turn $turn
   OTEL_EXPORTER_OTLP_HEADERS=api-key=$KEY patchbay trace export --otlp https://otlp.example.org`,
-		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"}, exit{exitRefused, "the file exists already; with --recording: and is not a recording"},
+		Annotations: exits(exit{exitOK, "the events were exported"}, exit{exitFailed, "the collector did not accept everything, or the file cannot be written"}, exit{exitRefused, "the file of --file exists already, or the file of --recording exists and is not a recording"},
 			exit{exitNotFound, "no such point, or no event for a recording"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

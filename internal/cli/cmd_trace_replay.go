@@ -51,9 +51,10 @@ before you replay it with installed plugins.
 How long a call took is never compared. Times, durations and generated ids in
 messages (RFC 3339 times, UUIDs, ULIDs, numbers in fields such as created_at and
 duration_ms) count as equal, unless you add --exact. With --ignore FIELD, fields
-of this name are not compared, at any depth. With --ignore and a JSON pointer,
-what it points to is not compared. The pointer begins with /sent, /received,
-/verdict, /error, /diff or /result, and * stands for any one part of it:
+of this name are not compared, at any depth. With --ignore POINTER, the value at
+this JSON pointer is not compared. A pointer begins with /sent, /received,
+/verdict, /error, /diff or /result. In it, * stands for any one name or number
+between slashes:
 
   --ignore etag --ignore /received/items/*/score`,
 		Example: `  patchbay trace replay demo.trace

@@ -25,5 +25,5 @@
 // [Refusal] says why. docs/decisions/0015-callers-of-the-daemon.md has the reasons for this design.
 //
 // The package knows neither HTTP nor plugins, and reads no configuration. On systems other than
-// Linux there is no sandbox, and no caller of the same user is refused.
+// Linux there is no sandbox, and no caller of the daemon's user is refused.
 package daemonaccess

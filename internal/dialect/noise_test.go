@@ -51,7 +51,7 @@ func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
 		what, _ := noiseText(k)
 		texts[what] = true
 	}
-	if len(texts) != int(wire.NoiseUnsent)-1 { // a second and a stale reply share one text
+	if len(texts) != int(wire.NoiseUnsent)-1 { // the second reply to a request and a stale reply share one text
 		t.Errorf("%d texts for %d kinds", len(texts), wire.NoiseUnsent)
 	}
 }

@@ -16,7 +16,7 @@ func isText(data []byte) bool { return bytes.IndexByte(data, 0) < 0 && utf8.Vali
 
 // plain removes characters that a reader does not see: control characters and invisible ones, which
 // could hide words from a person who reviews a file. Emoji and some writing systems need joiners
-// and selectors, so one of them is kept after a character that is not ASCII.
+// and selectors. So a single joiner or selector is kept after a character that is not ASCII.
 func plain(text string) string {
 	last := rune(0) // the last character that was kept
 	return strings.Map(func(r rune) rune {

@@ -156,8 +156,8 @@ type failingWriter struct{}
 func (failingWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // TestOnlyWhatIsShownIsCopied: only files in the list that the user is shown are copied. The list
-// leaves out *.pyc files that Python would not run. Such a file could be a script in another
-// language, and a file of the list could start it.
+// leaves out *.pyc files that Python would not run. A *.pyc file could be a script in another
+// language, which a file of the list starts.
 func TestOnlyWhatIsShownIsCopied(t *testing.T) {
 	b := newTestBed(t)
 	b.write(".patchbay/plugins/guard", "#!/bin/sh\n. ./notes/help.pyc\n")
